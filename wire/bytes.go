@@ -1,0 +1,195 @@
+package wire
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/driftback/driftback"
+)
+
+var (
+	// ErrMalformed is wrapped by every error about bytes that are not a message of
+	// this version. Drop them and count them.
+	ErrMalformed = errors.New("wire: malformed")
+	// ErrUnsendable is wrapped by every error about a message that breaks a bound
+	// and therefore was not appended.
+	ErrUnsendable = errors.New("wire: cannot be sent")
+)
+
+func checkStride(kind error, stride int) error {
+	if stride < 1 || stride > MaxStride {
+		return fmt.Errorf("%w: an input of %d bytes, and 1 to %d are allowed", kind, stride, MaxStride)
+	}
+	return nil
+}
+
+// reader reads a message from its first byte. After the first fault it returns
+// zeros, and err keeps what was wrong.
+type reader struct {
+	b   []byte
+	at  int
+	err error
+	// base is the first tick of the packet, once based: the others are differences.
+	base  driftback.Tick
+	based bool
+}
+
+func (r *reader) refuse(format string, args ...any) {
+	if r.err == nil {
+		r.err = fmt.Errorf("%w: byte %d: %s", ErrMalformed, r.at, fmt.Sprintf(format, args...))
+	}
+}
+
+// end returns what was wrong, which may be that not everything was read.
+func (r *reader) end() error {
+	if r.err == nil && r.at < len(r.b) {
+		r.refuse("%d bytes follow the end", len(r.b)-r.at)
+	}
+	return r.err
+}
+
+// take returns the next n bytes, borrowed, or nil when they are not there.
+func (r *reader) take(n int) []byte {
+	if r.err != nil {
+		return nil
+	}
+	if left := len(r.b) - r.at; n > left {
+		r.refuse("cut short: %d bytes are needed and %d are left", n, left)
+		return nil
+	}
+	r.at += n
+	return r.b[r.at-n : r.at]
+}
+
+func (r *reader) byte() byte {
+	if b := r.take(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+func (r *reader) uint16() uint16 {
+	if b := r.take(2); b != nil {
+		return binary.LittleEndian.Uint16(b)
+	}
+	return 0
+}
+
+func (r *reader) uint64() uint64 {
+	if b := r.take(8); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
+}
+
+// number reads a uvarint that is at most limit. what names it in an error.
+func (r *reader) number(what string, limit uint64) uint64 {
+	if r.err != nil {
+		return 0
+	}
+	if r.at < len(r.b) && r.b[r.at] < 0x80 && uint64(r.b[r.at]) <= limit {
+		r.at++
+		return uint64(r.b[r.at-1])
+	}
+	v, n := binary.Uvarint(r.b[r.at:])
+	switch {
+	case n == 0:
+		r.refuse("cut short: %s does not end", what)
+	case n < 0:
+		r.refuse("%s does not fit 64 bits", what)
+	case n > 1 && r.b[r.at+n-1] == 0:
+		r.refuse("%s is written longer than it need be", what)
+	case v > limit:
+		r.refuse("%s is %d, and at most %d is allowed", what, v, limit)
+	default:
+		r.at += n
+		return v
+	}
+	return 0
+}
+
+// tick reads a tick of a packet: the first as it is, the others as differences
+// from it, since what one packet speaks of lies close together.
+func (r *reader) tick() driftback.Tick {
+	if !r.based {
+		r.based = true
+		r.base = driftback.Tick(r.number("a tick", uint64(MaxTick)))
+		return r.base
+	}
+	z := r.number("a difference of ticks", 1<<64-1)
+	// A sum that overflows is negative, since the base is at most half the range.
+	t := r.base + driftback.Tick(int64(z>>1)^-int64(z&1))
+	if t < 0 || t > MaxTick {
+		r.refuse("a tick that is not between 0 and %d", MaxTick)
+		return 0
+	}
+	return t
+}
+
+// head reads the byte that a run or an acknowledgement begins with. previous is
+// the participant of the one before, or -1.
+func (r *reader) head(previous int) (p driftback.Participant, more bool) {
+	b := r.byte()
+	p = driftback.Participant(b &^ moreFollow)
+	if p >= driftback.MaxParticipants {
+		r.refuse("participant %d, and at most %d is allowed", p, driftback.MaxParticipants-1)
+	} else if int(p) <= previous {
+		r.refuse("participant %d after participant %d: they must ascend", p, previous)
+	}
+	return p, b&moreFollow != 0
+}
+
+// writer appends a message. After the first fault err keeps what was wrong, and
+// what has been appended is worthless.
+type writer struct {
+	b     []byte
+	err   error
+	base  driftback.Tick
+	based bool
+}
+
+func (w *writer) refuse(format string, args ...any) {
+	if w.err == nil {
+		w.err = fmt.Errorf("%w: %s", ErrUnsendable, fmt.Sprintf(format, args...))
+	}
+}
+
+func (w *writer) uvarint(v uint64) { w.b = binary.AppendUvarint(w.b, v) }
+
+func (w *writer) uint64(v uint64) { w.b = binary.LittleEndian.AppendUint64(w.b, v) }
+
+func (w *writer) number(what string, v, limit uint64) {
+	if v > limit {
+		w.refuse("%s is %d, and at most %d is allowed", what, v, limit)
+		return
+	}
+	w.uvarint(v)
+}
+
+func (w *writer) tick(t driftback.Tick) {
+	if t < 0 || t > MaxTick {
+		w.refuse("tick %d is not between 0 and %d", t, MaxTick)
+		return
+	}
+	if !w.based {
+		w.based, w.base = true, t
+		w.uvarint(uint64(t))
+		return
+	}
+	d := int64(t - w.base)
+	w.uvarint(uint64(d)<<1 ^ uint64(d>>63))
+}
+
+func (w *writer) head(p driftback.Participant, previous int, more bool) {
+	if p >= driftback.MaxParticipants {
+		w.refuse("participant %d, and at most %d is allowed", p, driftback.MaxParticipants-1)
+	} else if int(p) <= previous {
+		w.refuse("participant %d after participant %d: they must ascend", p, previous)
+	}
+	b := byte(p)
+	if more {
+		b |= moreFollow
+	}
+	w.b = append(w.b, b)
+}

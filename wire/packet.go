@@ -1,0 +1,330 @@
+package wire
+
+import (
+	"encoding/binary"
+
+	"github.com/driftback/driftback"
+)
+
+// Bounds of a packet. A packet beyond one of them is neither appended nor parsed.
+const (
+	// MaxTick is the largest tick that crosses the network, as a run's end too. At
+	// 60 ticks a second it is two thousand million years away.
+	MaxTick driftback.Tick = 1 << 62
+	// MaxStride is the size in bytes of the largest input.
+	MaxStride = 256
+	// MaxRunTicks bounds the ticks of one run.
+	MaxRunTicks = 512
+	// MaxRuns bounds the runs of one packet: one for each participant.
+	MaxRuns = driftback.MaxParticipants
+	// MaxAcks bounds the acknowledgements of one packet: one for each participant.
+	MaxAcks = driftback.MaxParticipants
+	// MaxSums bounds the fingerprints of one packet.
+	MaxSums = 64
+	// MaxDecoded bounds the bytes of all the inputs of one packet, once repeated
+	// inputs have been written out.
+	MaxDecoded = 64 << 10
+)
+
+// Sizes in bytes of the parts of a packet, for a sender that must stay inside a
+// datagram. Those called Max depend on the values; the largest is given.
+const (
+	HeaderSize    = 5  // what every packet begins with
+	MaxEchoSize   = 7  // an Echo that is set
+	MaxRunHead    = 11 // a run, without its inputs; see FitRun
+	MaxAckSize    = 11 // one Ack
+	MaxSumsHead   = 10 // fingerprints, without the SumSize of each
+	SumSize       = 8  // one fingerprint
+	MaxSumAckSize = 9  // a SumAck that is set
+)
+
+// Packet is what one peer tells another on a tick. Each part may be missing, all
+// of them too: an empty packet says that its sender is alive. Each packet can be
+// read without having seen another.
+//
+// Parse fills a packet and reuses its slices, so one that is parsed into should
+// be used for nothing else.
+type Packet struct {
+	// Tag is agreed at the handshake and tells matches apart.
+	Tag uint16
+	// Seq counts the packets sent to this peer, and wraps.
+	Seq  uint16
+	Echo Echo
+	// Runs are in ascending order of participant, one for each at most.
+	Runs []Run
+	// Acks are in ascending order of participant, one for each at most.
+	Acks   []Ack
+	Sums   Sums
+	SumAck SumAck
+
+	decoded []byte // holds the parsed runs' inputs
+}
+
+// Echo returns a packet's number to its sender, who can work out the round trip.
+type Echo struct {
+	// Set: the packet carries an echo.
+	Set bool
+	// Seq is the number of the newest packet that arrived.
+	Seq uint16
+	// HeldMicros is how long ago it arrived, in microseconds.
+	HeldMicros uint32
+}
+
+// Run is what one participant did on Count consecutive ticks, First being the
+// first of them.
+type Run struct {
+	Participant driftback.Participant
+	First       driftback.Tick
+	// Count is the number of ticks, from 1 to MaxRunTicks.
+	Count int
+	// Inputs holds Count inputs of stride bytes each, oldest first. After Parse it
+	// is borrowed from the packet until the next Parse.
+	Inputs []byte
+}
+
+// Ack says that every input of a participant before Next has arrived, and that
+// the one for Next has not.
+type Ack struct {
+	Participant driftback.Participant
+	Next        driftback.Tick
+}
+
+// Sums are fingerprints of the sender's confirmed states.
+type Sums struct {
+	// First is the index of List[0] among the due fingerprints, which are numbered
+	// from 0; at most MaxTick. It means nothing when List is empty.
+	First uint64
+	// List holds consecutive fingerprints; at most MaxSums. After Parse it is
+	// borrowed from the packet until the next Parse.
+	List []uint64
+}
+
+// SumAck says that every fingerprint before Next has arrived.
+type SumAck struct {
+	// Set: the packet carries one.
+	Set bool
+	// Next is an index among the due fingerprints, at most MaxTick.
+	Next uint64
+}
+
+// A packet's first byte: three bits that no control message begins with, and a
+// bit for each part that follows.
+const (
+	packetMark     = 0xa0
+	packetMarkMask = 0xe0
+
+	hasEcho   = 0x01
+	hasRuns   = 0x02
+	hasAcks   = 0x04
+	hasSums   = 0x08
+	hasSumAck = 0x10
+)
+
+// A run and an acknowledgement begin with a byte that holds a participant, and
+// this bit when another one follows.
+const moreFollow = 0x10
+
+// TagOf returns a packet's tag without looking further, and ok == false when b is
+// no packet. A packet of another match may hold inputs of another size, so
+// compare the tag before parsing.
+func TagOf(b []byte) (tag uint16, ok bool) {
+	if len(b) < HeaderSize || b[0]&packetMarkMask != packetMark {
+		return 0, false
+	}
+	return binary.LittleEndian.Uint16(b[1:]), true
+}
+
+// Append appends the packet to b, each input being stride bytes. A packet that
+// breaks a bound gives an error that wraps [ErrUnsendable], and b as it was.
+//
+// It keeps nothing of b or of the packet and does not allocate when b has room.
+func (p *Packet) Append(b []byte, stride int) ([]byte, error) {
+	if err := checkStride(ErrUnsendable, stride); err != nil {
+		return b, err
+	}
+	w := writer{b: b}
+	flags := byte(packetMark)
+	if p.Echo.Set {
+		flags |= hasEcho
+	}
+	if len(p.Runs) > 0 {
+		flags |= hasRuns
+	}
+	if len(p.Acks) > 0 {
+		flags |= hasAcks
+	}
+	if len(p.Sums.List) > 0 {
+		flags |= hasSums
+	}
+	if p.SumAck.Set {
+		flags |= hasSumAck
+	}
+	w.b = append(w.b, flags, byte(p.Tag), byte(p.Tag>>8), byte(p.Seq), byte(p.Seq>>8))
+	if p.Echo.Set {
+		w.b = binary.LittleEndian.AppendUint16(w.b, p.Echo.Seq)
+		w.uvarint(uint64(p.Echo.HeldMicros))
+	}
+	p.appendRuns(&w, stride)
+	p.appendAcks(&w)
+	p.appendSums(&w)
+	if w.err != nil {
+		return b, w.err
+	}
+	return w.b, nil
+}
+
+func (p *Packet) appendRuns(w *writer, stride int) {
+	decoded, previous := 0, -1
+	for i := range p.Runs {
+		run := &p.Runs[i]
+		if run.Count < 1 || run.Count > MaxRunTicks {
+			w.refuse("the run of participant %d has %d ticks, and 1 to %d are allowed", run.Participant, run.Count, MaxRunTicks)
+			return
+		}
+		if len(run.Inputs) != run.Count*stride {
+			w.refuse("the run of participant %d has %d bytes of input for %d ticks of %d bytes",
+				run.Participant, len(run.Inputs), run.Count, stride)
+			return
+		}
+		if decoded += len(run.Inputs); decoded > MaxDecoded {
+			w.refuse("the runs up to participant %d's hold %d bytes of input, and at most %d are allowed: split the packet",
+				run.Participant, decoded, MaxDecoded)
+			return
+		}
+		if run.First > MaxTick-driftback.Tick(run.Count) {
+			w.refuse("the run of participant %d from tick %d ends beyond tick %d", run.Participant, run.First, MaxTick)
+			return
+		}
+		w.head(run.Participant, previous, i < len(p.Runs)-1)
+		w.tick(run.First)
+		if w.err != nil {
+			return
+		}
+		w.b = appendGroups(w.b, run.Inputs, stride)
+		previous = int(run.Participant)
+	}
+}
+
+func (p *Packet) appendAcks(w *writer) {
+	previous := -1
+	for i := range p.Acks {
+		if w.err != nil {
+			return
+		}
+		ack := &p.Acks[i]
+		w.head(ack.Participant, previous, i < len(p.Acks)-1)
+		w.tick(ack.Next)
+		previous = int(ack.Participant)
+	}
+}
+
+func (p *Packet) appendSums(w *writer) {
+	if n := len(p.Sums.List); n > MaxSums {
+		w.refuse("%d fingerprints, and at most %d are allowed: split the packet", n, MaxSums)
+	} else if n > 0 {
+		w.number("the index of a fingerprint", p.Sums.First, uint64(MaxTick))
+		w.b = append(w.b, byte(n))
+		for _, sum := range p.Sums.List {
+			w.b = binary.LittleEndian.AppendUint64(w.b, sum)
+		}
+	}
+	if p.SumAck.Set {
+		w.number("the index of the next fingerprint", p.SumAck.Next, uint64(MaxTick))
+	}
+}
+
+// Parse reads a packet that is the whole of b, each input being stride bytes. What
+// the packet held before is gone, also when an error comes back, and then it is
+// empty. An error wraps [ErrMalformed] and says what is wrong, at which byte.
+//
+// It keeps nothing of b. The slices of the packet are its own, good until the
+// next Parse, which does not allocate once they are long enough.
+func (p *Packet) Parse(b []byte, stride int) error {
+	p.clear()
+	if err := checkStride(ErrMalformed, stride); err != nil {
+		return err
+	}
+	r := reader{b: b}
+	p.parse(&r, stride)
+	if err := r.end(); err != nil {
+		p.clear()
+		return err
+	}
+	return nil
+}
+
+func (p *Packet) clear() {
+	*p = Packet{
+		Runs: p.Runs[:0], Acks: p.Acks[:0], Sums: Sums{List: p.Sums.List[:0]}, decoded: p.decoded[:0],
+	}
+}
+
+func (p *Packet) parse(r *reader, stride int) {
+	flags := r.byte()
+	if flags&packetMarkMask != packetMark {
+		r.refuse("the message does not begin as a packet does")
+		return
+	}
+	p.Tag = r.uint16()
+	p.Seq = r.uint16()
+	if flags&hasEcho != 0 {
+		p.Echo = Echo{Set: true, Seq: r.uint16(), HeldMicros: uint32(r.number("the time an echo was held", 1<<32-1))}
+	}
+	if flags&hasRuns != 0 {
+		p.parseRuns(r, stride)
+	}
+	if flags&hasAcks != 0 {
+		p.parseAcks(r)
+	}
+	if flags&hasSums != 0 {
+		p.parseSums(r)
+	}
+	if flags&hasSumAck != 0 {
+		p.SumAck = SumAck{Set: true, Next: r.number("the index of the next fingerprint", uint64(MaxTick))}
+	}
+}
+
+func (p *Packet) parseRuns(r *reader, stride int) {
+	previous := -1
+	for more := true; more; {
+		var run Run
+		run.Participant, more = r.head(previous)
+		run.First = r.tick()
+		run.Inputs = p.parseGroups(r, stride)
+		if r.err != nil {
+			return
+		}
+		run.Count = len(run.Inputs) / stride
+		if run.First > MaxTick-driftback.Tick(run.Count) {
+			r.refuse("the run of participant %d from tick %d ends beyond tick %d", run.Participant, run.First, MaxTick)
+			return
+		}
+		p.Runs = append(p.Runs, run)
+		previous = int(run.Participant)
+	}
+}
+
+func (p *Packet) parseAcks(r *reader) {
+	previous := -1
+	for more := true; more; {
+		var ack Ack
+		ack.Participant, more = r.head(previous)
+		ack.Next = r.tick()
+		if r.err != nil {
+			return
+		}
+		p.Acks = append(p.Acks, ack)
+		previous = int(ack.Participant)
+	}
+}
+
+func (p *Packet) parseSums(r *reader) {
+	p.Sums.First = r.number("the index of a fingerprint", uint64(MaxTick))
+	n := int(r.byte())
+	if r.err == nil && (n < 1 || n > MaxSums) {
+		r.refuse("%d fingerprints, and 1 to %d are allowed", n, MaxSums)
+	}
+	for list := r.take(n * SumSize); len(list) > 0; list = list[SumSize:] {
+		p.Sums.List = append(p.Sums.List, binary.LittleEndian.Uint64(list))
+	}
+}
