@@ -131,13 +131,16 @@ func (r *reader) tick() driftback.Tick {
 // the participant of the one before, or -1.
 func (r *reader) head(previous int) (p driftback.Participant, more bool) {
 	b := r.byte()
-	p = driftback.Participant(b &^ moreFollow)
-	if p >= driftback.MaxParticipants {
-		r.refuse("participant %d, and at most %d is allowed", p, driftback.MaxParticipants-1)
-	} else if int(p) <= previous {
-		r.refuse("participant %d after participant %d: they must ascend", p, previous)
+	return r.participant(b&^moreFollow, previous), b&moreFollow != 0
+}
+
+func (r *reader) participant(b byte, previous int) driftback.Participant {
+	if b >= driftback.MaxParticipants {
+		r.refuse("participant %d, and at most %d is allowed", b, driftback.MaxParticipants-1)
+	} else if int(b) <= previous {
+		r.refuse("participant %d after participant %d: they must ascend", b, previous)
 	}
-	return p, b&moreFollow != 0
+	return driftback.Participant(b)
 }
 
 // writer appends a message. After the first fault err keeps what was wrong, and

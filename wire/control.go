@@ -259,16 +259,12 @@ func (r *reader) hello() Control {
 	}
 	last := -1
 	for range r.byte() {
-		p, more := r.head(last)
-		if more {
-			r.refuse("participant %d, and at most %d is allowed", p|moreFollow, driftback.MaxParticipants-1)
-		}
-		d := Delay{Participant: p, Ticks: int(r.number("an input delay", MaxDelayTicks))}
+		d := Delay{Participant: r.participant(r.byte(), last), Ticks: int(r.number("an input delay", MaxDelayTicks))}
 		if r.err != nil {
 			return nil
 		}
 		h.Delays = append(h.Delays, d)
-		last = int(p)
+		last = int(d.Participant)
 	}
 	return h
 }

@@ -1,0 +1,311 @@
+package wire_test
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"strings"
+	"unicode/utf8"
+)
+
+// byDocument is a second decoder, written from FORMAT.md alone: it shares nothing
+// with the package, takes every number apart as a big integer so that it cannot
+// share an overflow either, and answers in text. It stands in for a program of
+// somebody else's that speaks the format.
+type byDocument struct {
+	rest  []byte
+	first *big.Int // the first tick of the message
+	out   strings.Builder
+}
+
+// refusal is what the second decoder panics with and decodeByDocument recovers.
+type refusal struct{ error }
+
+func refuse(why string) { panic(refusal{errors.New(why)}) }
+
+func decodeByDocument(b []byte, stride int) (text string, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			why, ok := r.(refusal)
+			if !ok {
+				panic(r)
+			}
+			text, err = "", why.error
+		}
+	}()
+	d := &byDocument{rest: b}
+	switch kind := d.u8(); {
+	case kind == 1:
+		d.hello()
+	case kind == 2:
+		d.start()
+	case kind == 3:
+		d.finish()
+	case kind == 4:
+		d.leave()
+	case kind == 5:
+		d.disagree()
+	case kind >= 0xa0 && kind <= 0xbf:
+		d.packet(kind, stride)
+	default:
+		refuse("first byte")
+	}
+	if len(d.rest) > 0 {
+		refuse("something follows")
+	}
+	return d.out.String(), nil
+}
+
+func (d *byDocument) line(format string, args ...any) { fmt.Fprintf(&d.out, format+"\n", args...) }
+
+func (d *byDocument) bytes(n int) []byte {
+	if n > len(d.rest) {
+		refuse("short")
+	}
+	b := d.rest[:n]
+	d.rest = d.rest[n:]
+	return b
+}
+
+func (d *byDocument) u8() int { return int(d.bytes(1)[0]) }
+
+func (d *byDocument) little(n int) uint64 {
+	v := uint64(0)
+	for i, c := range d.bytes(n) {
+		v += uint64(c) << (8 * i)
+	}
+	return v
+}
+
+func power(n uint) *big.Int { return new(big.Int).Lsh(big.NewInt(1), n) }
+
+func (d *byDocument) uvarint(most *big.Int) *big.Int {
+	v := new(big.Int)
+	for shift := uint(0); ; shift += 7 {
+		c := d.u8()
+		v.Add(v, new(big.Int).Lsh(big.NewInt(int64(c%128)), shift))
+		if c >= 128 {
+			continue
+		}
+		if c == 0 && shift > 0 {
+			refuse("not minimal")
+		}
+		if v.Cmp(most) > 0 {
+			refuse("too large")
+		}
+		return v
+	}
+}
+
+func (d *byDocument) small(most int64) int { return int(d.uvarint(big.NewInt(most)).Int64()) }
+
+func (d *byDocument) tick() *big.Int {
+	if d.first == nil {
+		d.first = d.uvarint(power(62))
+		return d.first
+	}
+	z := d.uvarint(new(big.Int).Sub(power(64), big.NewInt(1)))
+	t := new(big.Int)
+	if z.Bit(0) == 0 {
+		t.Add(d.first, new(big.Int).Rsh(z, 1)) // z = 2d
+	} else {
+		t.Add(z, big.NewInt(1)) // z = −2d − 1
+		t.Rsh(t, 1)
+		t.Sub(d.first, t)
+	}
+	if t.Sign() < 0 || t.Cmp(power(62)) > 0 {
+		refuse("tick out of range")
+	}
+	return t
+}
+
+func (d *byDocument) flag() bool {
+	v := d.u8()
+	if v > 1 {
+		refuse("flag")
+	}
+	return v == 1
+}
+
+func (d *byDocument) text(most int64) string {
+	b := d.bytes(d.small(most))
+	for rest := b; len(rest) > 0; {
+		r, n := utf8.DecodeRune(rest)
+		if r == utf8.RuneError && n == 1 {
+			refuse("UTF-8")
+		}
+		if r <= 0x1f || r >= 0x7f && r <= 0x9f {
+			refuse("control character")
+		}
+		rest = rest[n:]
+	}
+	return string(b)
+}
+
+func (d *byDocument) packet(flags, stride int) {
+	if stride < 1 || stride > 256 {
+		refuse("stride")
+	}
+	d.line("packet tag %#04x seq %d", d.little(2), d.little(2))
+	if flags&1 != 0 {
+		seq := d.little(2)
+		d.line("echo of %d held %d µs", seq, d.uvarint(new(big.Int).Sub(power(32), big.NewInt(1))))
+	}
+	if flags&2 != 0 {
+		total := 0
+		d.headed(func(participant int) {
+			first := d.tick()
+			inputs := d.groups(stride)
+			end := new(big.Int).Add(first, big.NewInt(int64(len(inputs))))
+			if end.Cmp(power(62)) > 0 {
+				refuse("end of run")
+			}
+			if total += len(inputs) * stride; total > 65536 {
+				refuse("inputs")
+			}
+			d.line("run of %d from %d for %d: %s", participant, first, len(inputs), strings.Join(inputs, " "))
+		})
+	}
+	if flags&4 != 0 {
+		d.headed(func(participant int) { d.line("ack of %d next %d", participant, d.tick()) })
+	}
+	if flags&8 != 0 {
+		first := d.uvarint(power(62))
+		n := d.u8()
+		if n < 1 || n > 64 {
+			refuse("count of sums")
+		}
+		d.out.WriteString("sums from " + first.String() + ":")
+		for range n {
+			fmt.Fprintf(&d.out, " %016x", d.little(8))
+		}
+		d.out.WriteString("\n")
+	}
+	if flags&16 != 0 {
+		d.line("sum ack next %d", d.uvarint(power(62)))
+	}
+}
+
+func (d *byDocument) headed(item func(participant int)) {
+	for least := 0; ; {
+		h := d.u8()
+		if h&0xe0 != 0 || h&15 < least {
+			refuse("head")
+		}
+		least = h&15 + 1
+		item(h & 15)
+		if h&16 == 0 {
+			return
+		}
+	}
+}
+
+// groups returns the inputs of a run in hexadecimal.
+func (d *byDocument) groups(stride int) []string {
+	var inputs []string
+	for wasRow := false; ; {
+		h := d.small(1 << 20)
+		row := h&1 != 0
+		var group []string
+		if row {
+			if wasRow {
+				refuse("a row after a row")
+			}
+			for range h>>2 + 1 {
+				group = append(group, fmt.Sprintf("%x", d.bytes(stride)))
+				if n := len(group); n > 1 && group[n-1] == group[n-2] {
+					refuse("equal in a row")
+				}
+			}
+		} else {
+			// The number is limited before it is used: a long one comes from nowhere.
+			if h>>2 >= 512 {
+				refuse("run too long")
+			}
+			in := fmt.Sprintf("%x", d.bytes(stride))
+			for range h>>2 + 2 {
+				group = append(group, in)
+			}
+		}
+		if len(inputs) > 0 && inputs[len(inputs)-1] == group[0] {
+			refuse("group goes on with the same input")
+		}
+		if inputs = append(inputs, group...); len(inputs) > 512 {
+			refuse("run too long")
+		}
+		if h&2 != 0 {
+			return inputs
+		}
+		wasRow = row
+	}
+}
+
+// otherVersion is what the second decoder says of a Hello it cannot read.
+type otherVersion struct{ theirs int }
+
+func (o otherVersion) Error() string { return fmt.Sprintf("version %d", o.theirs) }
+
+func (d *byDocument) hello() {
+	if string(d.bytes(5)) != "drift" {
+		refuse("magic")
+	}
+	if v := int(d.little(2)); v != 1 {
+		panic(refusal{otherVersion{v}})
+	}
+	d.line("hello match %016x nonce %016x", d.little(8), d.little(8))
+	n := d.u8()
+	if n > 128 {
+		refuse("settings")
+	}
+	previous := ""
+	for range n {
+		name := d.text(64)
+		if name == "" || strings.Compare(name, previous) <= 0 {
+			refuse("order of names")
+		}
+		previous = name
+		d.line("setting %q is %q", name, d.text(256))
+	}
+	n = d.u8()
+	if n > 16 {
+		refuse("delays")
+	}
+	least := 0
+	for range n {
+		p := d.u8()
+		if p > 15 || p < least {
+			refuse("participant")
+		}
+		least = p + 1
+		d.line("delay of %d is %d", p, d.small(512))
+	}
+}
+
+func (d *byDocument) sumIf(has bool) string {
+	if !has {
+		return "none"
+	}
+	return fmt.Sprintf("%016x", d.little(8))
+}
+
+func (d *byDocument) start() {
+	has := d.flag()
+	d.line("start digest %016x seed %016x state %s", d.little(8), d.little(8), d.sumIf(has))
+}
+
+func (d *byDocument) finish() {
+	has := d.flag()
+	at := d.tick()
+	d.line("finish at %d sum %s", at, d.sumIf(has))
+}
+
+func (d *byDocument) leave() {
+	reason := d.u8()
+	at := d.tick()
+	d.line("leave reason %d tick %d text %q", reason, at, d.text(256))
+}
+
+func (d *byDocument) disagree() {
+	at := d.tick()
+	d.line("disagree tick %d sum %016x", at, d.little(8))
+}

@@ -1,0 +1,115 @@
+package wire_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/wire"
+)
+
+type packetVector struct {
+	name   string
+	stride int
+	packet wire.Packet
+}
+
+type controlVector struct {
+	name    string
+	control wire.Control
+}
+
+// run makes a run of inputs, which are repeated to give the number of ticks.
+func run(who driftback.Participant, first driftback.Tick, stride int, inputs ...byte) wire.Run {
+	return wire.Run{Participant: who, First: first, Count: len(inputs) / stride, Inputs: inputs}
+}
+
+func held(who driftback.Participant, first driftback.Tick, ticks int, input ...byte) wire.Run {
+	return wire.Run{Participant: who, First: first, Count: ticks, Inputs: bytes.Repeat(input, ticks)}
+}
+
+// packetVectors are the packets under testdata, and the seeds of the fuzz tests.
+func packetVectors() []packetVector {
+	one := run(0, 10_000, 2, 1, 0)
+	ack := wire.Ack{Participant: 1, Next: 9_996}
+	var everybody wire.Packet
+	for p := range driftback.Participant(driftback.MaxParticipants) {
+		everybody.Runs = append(everybody.Runs, held(p, 600-driftback.Tick(p), 2, byte(p)))
+		everybody.Acks = append(everybody.Acks, wire.Ack{Participant: p, Next: 590 + driftback.Tick(p)})
+	}
+	sums := wire.Sums{First: 70, List: []uint64{0x0123456789abcdef, 0, 1<<64 - 1}}
+	list := []packetVector{
+		{"an empty packet says that its sender is alive", 2, wire.Packet{}},
+		{"the first packet of a match", 2, wire.Packet{Tag: 0x1234, Runs: []wire.Run{run(0, 0, 2, 0, 0)}, Acks: []wire.Ack{{Participant: 1}}}},
+		{"one new input and an acknowledgement", 2, wire.Packet{Tag: 0xbeef, Seq: 513, Runs: []wire.Run{one}, Acks: []wire.Ack{ack}}},
+		{"a held key", 2, wire.Packet{Tag: 0xbeef, Seq: 1, Runs: []wire.Run{held(0, 9_998, 3, 1, 0)}, Acks: []wire.Ack{ack}}},
+		{"a key pressed on the newest tick", 2, wire.Packet{Tag: 0xbeef, Seq: 1, Runs: []wire.Run{run(0, 9_998, 2, 0, 0, 0, 0, 1, 0)}, Acks: []wire.Ack{ack}}},
+		{"a key tapped between held ones", 1, wire.Packet{Runs: []wire.Run{run(3, 7, 1, 5, 5, 6, 7, 7, 7, 5)}}},
+		{"two held keys in a row", 1, wire.Packet{Runs: []wire.Run{run(3, 7, 1, 5, 5, 6, 6, 5, 5)}}},
+		{"inputs that never repeat", 3, wire.Packet{Runs: []wire.Run{run(15, 7, 3, 1, 2, 3, 1, 2, 4, 1, 2, 5, 1, 2, 3)}}},
+		{"acknowledgements alone", 2, wire.Packet{Acks: []wire.Ack{{Participant: 1, Next: 100}, {Participant: 2, Next: 99}, {Participant: 9, Next: 101}}}},
+		{"an echo", 2, wire.Packet{Seq: 65_535, Echo: wire.Echo{Set: true, Seq: 65_534, HeldMicros: 16_667}}},
+		{"an echo held as long as can be said", 2, wire.Packet{Echo: wire.Echo{Set: true, HeldMicros: 1<<32 - 1}}},
+		{"fingerprints", 2, wire.Packet{Sums: sums}},
+		{"fingerprints acknowledged", 2, wire.Packet{SumAck: wire.SumAck{Set: true, Next: 71}}},
+		{"every part at once", 2, wire.Packet{
+			Tag: 0xffff, Seq: 0xfffe, Echo: wire.Echo{Set: true, Seq: 3, HeldMicros: 5},
+			Runs: []wire.Run{one, held(2, 10_003, 4, 9, 9)}, Acks: []wire.Ack{ack}, Sums: sums, SumAck: wire.SumAck{Set: true},
+		}},
+		{"sixteen participants", 1, everybody},
+		{"past two to the thirty-first tick", 2, wire.Packet{Runs: []wire.Run{held(0, 1<<31-2, 5, 1, 0)}, Acks: []wire.Ack{{Participant: 1, Next: 1<<31 + 1}}}},
+		{"the last tick there is", 1, wire.Packet{
+			Runs:   []wire.Run{run(0, 1<<62-1, 1, 7)},
+			Acks:   []wire.Ack{{Participant: 0, Next: 1 << 62}, {Participant: 1, Next: 0}},
+			SumAck: wire.SumAck{Set: true, Next: 1 << 62},
+		}},
+		{"ticks as far apart as can be", 1, wire.Packet{Acks: []wire.Ack{{Participant: 0}, {Participant: 1, Next: 1 << 62}}}},
+		{"the largest input", 256, wire.Packet{Runs: []wire.Run{held(0, 1, 2, bytes.Repeat([]byte{0xee}, 256)...)}}},
+	}
+	for _, ticks := range []int{33, 34, 255, 256, 257, 512} {
+		list = append(list, packetVector{
+			fmt.Sprintf("a key held for %d ticks", ticks), 1, wire.Packet{Runs: []wire.Run{held(0, 60, ticks, 8)}},
+		})
+	}
+	for _, ticks := range []int{32, 33, 256} {
+		list = append(list, packetVector{
+			fmt.Sprintf("a stick that moves for %d ticks", ticks), 1, wire.Packet{Runs: []wire.Run{run(0, 60, 1, counting(ticks)...)}},
+		})
+	}
+	return list
+}
+
+// counting returns n bytes, none like the one before it.
+func counting(n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(i)
+	}
+	return b
+}
+
+// controlVectors are the control messages under testdata, and the seeds of the
+// fuzz test.
+func controlVectors() []controlVector {
+	return []controlVector{
+		{"a hello of a spectator", wire.Hello{Match: 1, Nonce: 2}},
+		{"a hello of a player", wire.Hello{
+			Match: 0x0123456789abcdef, Nonce: 1<<64 - 1,
+			Settings: []wire.Setting{{Name: "game", Value: "brawl 1.2"}, {Name: "input delay", Value: ""}, {Name: "ünïcode", Value: "日本"}},
+			Delays:   []wire.Delay{{Participant: 0, Ticks: 2}, {Participant: 15, Ticks: wire.MaxDelayTicks}},
+		}},
+		{"a hello whose name begins with the one before", wire.Hello{Settings: []wire.Setting{{Name: "a"}, {Name: "a "}, {Name: "ab"}}}},
+		{"a hello with the longest name and value", wire.Hello{Settings: []wire.Setting{
+			{Name: strings.Repeat("n", wire.MaxName), Value: strings.Repeat("v", wire.MaxValue)},
+		}}},
+		{"a start", wire.Start{Digest: 1, Seed: 2, State: 3, HasState: true}},
+		{"a start without a fingerprint", wire.Start{Digest: 1<<64 - 1, Seed: 1 << 63}},
+		{"a finish", wire.Finish{At: 3600, Sum: 9, HasSum: true}},
+		{"a finish without a fingerprint at the last tick there is", wire.Finish{At: 1 << 62}},
+		{"a leave", wire.Leave{Reason: 2, Tick: 300, Text: "gone for tea"}},
+		{"a leave without a word", wire.Leave{Reason: 255}},
+		{"a leave with many", wire.Leave{Text: strings.Repeat("é", wire.MaxText/2)}},
+		{"a disagreement", wire.Disagree{Tick: 1 << 31, Sum: 0xfeedfacecafebeef}},
+	}
+}
