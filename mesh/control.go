@@ -1,0 +1,100 @@
+package mesh
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/driftback/driftback/transport"
+	"github.com/driftback/driftback/wire"
+)
+
+// Reasons that a Leave carries.
+const (
+	leaveLeft     = iota // on its own account
+	leaveHalted          // Halt, or evidence against a peer
+	leaveRefused         // the handshake failed
+	leaveFinished        // after the last tick
+	leaveLost            // it lost a peer
+)
+
+// receiveControl takes one message of the reliable channel. The channel delivers
+// in order and unaltered, so bytes that are no message come from a peer that is
+// broken, hostile or of another version: they end a match that has not begun,
+// and are dropped and counted in one that has.
+func (m *Mesh) receiveControl(l *link, b []byte) {
+	c, err := wire.ParseControl(b)
+	if err != nil {
+		m.refuse(Malformed)
+		var version *wire.VersionError
+		switch {
+		case m.phase == Playing:
+		case errors.As(err, &version):
+			m.end(&MismatchError{Peer: l.peer, Setting: "protocol version", Ours: fmt.Sprint(version.Ours), Theirs: fmt.Sprint(version.Theirs)},
+				wire.Leave{Reason: leaveRefused, Text: "the protocol versions differ"})
+		default:
+			m.end(fmt.Errorf("%w: peer %d sent what is not a message: %w", ErrRefused, l.peer, err),
+				wire.Leave{Reason: leaveRefused, Text: "what arrived was not a message"})
+		}
+		return
+	}
+	if _, hello := c.(wire.Hello); !hello && !l.greeted {
+		if leave, ok := c.(wire.Leave); ok {
+			m.receiveLeave(l, leave)
+			return
+		}
+		m.refuse(Early)
+		return
+	}
+	m.hear(l)
+	switch c := c.(type) {
+	case wire.Hello:
+		m.receiveHello(l, c)
+	case wire.Start:
+		m.receiveStart(l, c)
+	case wire.Finish:
+		m.receiveFinish(l, c)
+	case wire.Leave:
+		m.receiveLeave(l, c)
+	case wire.Disagree:
+		m.receiveDisagree(l, c)
+	}
+}
+
+// sendOwed sends what is owed on the reliable channels. What does not fit stays
+// owed.
+func (m *Mesh) sendOwed() {
+	for i := range m.links {
+		l := &m.links[i]
+		if l.owed == 0 || !l.up {
+			continue
+		}
+		m.pay(l, owesHello, func() wire.Control { return m.hello() })
+		if l.owed&owesHello != 0 {
+			continue // nothing overtakes the hello
+		}
+		m.pay(l, owesStart, func() wire.Control { return m.start.msg })
+		m.pay(l, owesDisagree, func() wire.Control { return m.dispute.msg() })
+		m.pay(l, owesFinish, func() wire.Control { return m.finish.msg })
+	}
+}
+
+func (m *Mesh) pay(l *link, what owed, message func() wire.Control) {
+	if l.owed&what != 0 && m.sendControl(l, message()) {
+		l.owed &^= what
+	}
+}
+
+// sendControl reports whether the transport took the message.
+func (m *Mesh) sendControl(l *link, c wire.Control) bool {
+	b, err := wire.AppendControl(m.out[:0], c)
+	if err != nil {
+		m.broken(err)
+		return false
+	}
+	m.out = b
+	err = m.cfg.Transport.SendReliable(l.peer, b)
+	if errors.Is(err, transport.ErrTooLong) {
+		m.broken(err)
+	}
+	return err == nil
+}

@@ -1,0 +1,138 @@
+package mesh
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/wire"
+)
+
+// finishState is this peer's side of the last tick.
+type finishState struct {
+	ready bool
+	msg   wire.Finish
+}
+
+// Finish says that this peer has confirmed every tick below at and what the
+// fingerprint of the state as at begins is, unless fingerprints are off. The
+// match ends when every peer has said the same, or has been silent for too long.
+func (m *Mesh) Finish(at driftback.Tick, sum uint64, hasSum bool) {
+	if m.phase != Playing || m.finish.ready {
+		return
+	}
+	m.finish = finishState{ready: true, msg: wire.Finish{At: at, Sum: sum, HasSum: hasSum}}
+	for i := range m.links {
+		m.links[i].owed |= owesFinish
+	}
+	m.sendOwed()
+	m.judgeFinish()
+}
+
+func (m *Mesh) receiveFinish(l *link, f wire.Finish) {
+	if m.phase != Playing || l.finished {
+		m.refuse(Early)
+		return
+	}
+	l.finished, l.finish = true, f
+	m.note(Event{Kind: PeerFinished, Peer: l.peer})
+	m.judgeFinish()
+}
+
+// judgeFinish ends the match when it is over for everybody.
+func (m *Mesh) judgeFinish() {
+	if m.phase != Playing || !m.finish.ready || m.dispute.open {
+		return
+	}
+	for i := range m.links {
+		l := &m.links[i]
+		gone := m.cfg.PeerTimeout != None && l.silence >= m.cfg.PeerTimeout
+		switch {
+		case gone:
+		case !l.finished:
+			return
+		case l.finish.At != m.finish.msg.At:
+			m.end(&MismatchError{Peer: l.peer, Setting: "the last tick", Ours: fmt.Sprint(m.finish.msg.At), Theirs: fmt.Sprint(l.finish.At)},
+				wire.Leave{Reason: leaveHalted, Text: "the last ticks differ"})
+			return
+		case l.owed&owesFinish != 0 && l.up:
+			return
+		case l.finish.HasSum && m.finish.msg.HasSum && l.finish.Sum != m.finish.msg.Sum:
+			if m.prints.waiting(l) && l.up {
+				return // an earlier tick that differs is the better answer
+			}
+			m.disagree(l, m.finish.msg.At, m.finish.msg.Sum, l.finish.Sum)
+			return
+		}
+	}
+	m.end(ErrFinished, wire.Leave{Reason: leaveFinished, Text: "the match is finished"})
+}
+
+// Leave ends the match for this peer and tells the others.
+func (m *Mesh) Leave() {
+	if m.phase != Ended {
+		m.end(ErrLeft, wire.Leave{Reason: leaveLeft, Text: "it left"})
+	}
+}
+
+// Halt ends the match for every peer, because of err, whose text the others are
+// told. It is for reasons of the game's own and of the floor above.
+func (m *Mesh) Halt(err error) {
+	if m.phase != Ended {
+		m.end(err, wire.Leave{Reason: leaveHalted, Text: err.Error()})
+	}
+}
+
+func (m *Mesh) receiveLeave(l *link, leave wire.Leave) {
+	if m.phase == Ended {
+		return
+	}
+	switch leave.Reason {
+	case leaveFinished:
+		// Its Finish came before this, and says all that is needed.
+	case leaveHalted:
+		m.end(fmt.Errorf("%w by peer %d at tick %d: %s", ErrHalted, l.peer, leave.Tick, leave.Text), wire.Leave{Reason: leaveLeft, Text: "another peer halted the match"})
+	case leaveRefused:
+		m.end(fmt.Errorf("%w by peer %d: %s", ErrRefused, l.peer, leave.Text), wire.Leave{Reason: leaveRefused, Text: "another peer refused the match"})
+	default:
+		m.end(fmt.Errorf("%w: peer %d at tick %d: %s", ErrPeerLeft, l.peer, leave.Tick, leave.Text), wire.Leave{Reason: leaveLeft, Text: "another peer left"})
+	}
+}
+
+// end ends the match here and tells the peers that can be reached.
+func (m *Mesh) end(err error, leave wire.Leave) {
+	m.phase, m.err = Ended, err
+	leave.Tick = m.Confirmed()
+	leave.Text = sendable(leave.Text)
+	m.sendOwed()
+	for i := range m.links {
+		if l := &m.links[i]; l.up && l.owed&owesHello == 0 {
+			m.sendControl(l, leave)
+		}
+	}
+}
+
+// sendable cuts a text to what a Leave may carry.
+func sendable(text string) string {
+	text = strings.Map(func(c rune) rune {
+		if c < ' ' || c >= 0x7f && c < 0xa0 {
+			return ' '
+		}
+		return c
+	}, strings.ToValidUTF8(text, "?"))
+	if len(text) > wire.MaxText {
+		text = strings.ToValidUTF8(text[:wire.MaxText], "")
+	}
+	return text
+}
+
+// ErrInternal means that an invariant of the mesh's own is broken.
+var ErrInternal = errors.New("mesh: internal error")
+
+// broken ends the match because of a fault of our own.
+func (m *Mesh) broken(err error) {
+	if m.phase != Ended {
+		m.phase, m.err = Ended, fmt.Errorf("%w: %w", ErrInternal, err)
+	}
+}

@@ -1,0 +1,262 @@
+package mesh
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/wire"
+)
+
+const (
+	// MaxUncompared is the largest number of due fingerprints of ours that may wait
+	// to be compared; with as many the match stalls, so that the state they were
+	// taken from can be kept.
+	MaxUncompared = 64
+	// sumsPerPacket is how many fingerprints a packet carries at most.
+	sumsPerPacket = 8
+	// sumsAgain is the shortest time after which fingerprints are sent again.
+	sumsAgain = 50 * time.Millisecond
+)
+
+// fingerprints are this peer's, of every due tick: index i is tick
+// (i+1)·interval, the start state's having been compared at the handshake.
+type fingerprints struct {
+	every driftback.Tick // 0: off
+	ring  []uint64       // the newest, by index
+	next  uint64         // index of the first that is not known
+	// agreed is the first index that some peer has not agreed to.
+	agreed uint64
+	keep   uint64 // how many may wait to be compared
+}
+
+// linkPrints are a peer's.
+type linkPrints struct {
+	ring     []uint64
+	next     uint64 // index of the first that has not come
+	compared uint64 // index of the first that has not been compared
+	acked    uint64 // index of ours that it has not acknowledged
+	owesAck  bool
+	sentAt   time.Duration
+	sentTo   uint64 // ours below this have been sent at least once
+}
+
+func (f *fingerprints) init(c *Config, links []link) {
+	if c.FingerprintEvery == None {
+		return
+	}
+	f.every = driftback.Tick(c.FingerprintEvery)
+	n := max(c.History/c.FingerprintEvery, 2)
+	f.ring = make([]uint64, n)
+	f.keep = uint64(min(n, MaxUncompared))
+	for i := range links {
+		links[i].prints.ring = make([]uint64, n)
+	}
+}
+
+func (f *fingerprints) tick(index uint64) driftback.Tick {
+	return (driftback.Tick(index) + 1) * f.every
+}
+
+// full reports whether as many wait to be compared as may.
+func (f *fingerprints) full(links []link) bool {
+	return f.every != 0 && len(links) > 0 && f.next-f.agreed >= f.keep
+}
+
+// waiting reports whether a peer's fingerprints have not all been compared.
+func (f *fingerprints) waiting(l *link) bool {
+	return f.every != 0 && l.prints.compared < f.next
+}
+
+// Due returns the next tick whose confirmed state must be fingerprinted, and
+// ok == false when fingerprints are off or too many wait to be compared.
+func (m *Mesh) Due() (t driftback.Tick, ok bool) {
+	if m.prints.every == 0 || m.prints.full(m.links) {
+		return 0, false
+	}
+	return m.prints.tick(m.prints.next), true
+}
+
+// Agreed returns the newest due tick to which every peer has agreed; 0 at first.
+func (m *Mesh) Agreed() driftback.Tick {
+	return driftback.Tick(m.prints.agreed) * m.prints.every
+}
+
+// Fingerprint takes the fingerprint of the confirmed state as the tick that Due
+// returned began.
+func (m *Mesh) Fingerprint(t driftback.Tick, sum uint64) error {
+	if due, ok := m.Due(); !ok || t != due {
+		return fmt.Errorf("mesh: the fingerprint of tick %d is not due", t)
+	}
+	f := &m.prints
+	f.ring[f.next%uint64(len(f.ring))] = sum
+	f.next++
+	for i := range m.links {
+		m.compareSums(&m.links[i])
+	}
+	m.updateAgreed()
+	return nil
+}
+
+// Root returns this peer's fingerprint of a due tick, while it is kept.
+func (m *Mesh) Root(t driftback.Tick) (sum uint64, ok bool) {
+	f := &m.prints
+	if f.every == 0 || t <= 0 || t%f.every != 0 {
+		return 0, false
+	}
+	i := uint64(t/f.every) - 1
+	if i >= f.next || f.next-i > uint64(len(f.ring)) {
+		return 0, false
+	}
+	return f.ring[i%uint64(len(f.ring))], true
+}
+
+func (m *Mesh) receiveSums(l *link, p *wire.Packet) {
+	f, t := &m.prints, &l.prints
+	if f.every == 0 {
+		return
+	}
+	if p.SumAck.Set {
+		switch next := p.SumAck.Next; {
+		case next > f.next:
+			m.refuse(BadAck)
+		case next > t.acked:
+			t.acked = next
+		}
+	}
+	if len(p.Sums.List) == 0 {
+		return
+	}
+	t.owesAck = true
+	for i, sum := range p.Sums.List {
+		index := p.Sums.First + uint64(i)
+		switch {
+		case index < t.next: // again
+		case index > t.next, index >= t.compared+uint64(len(t.ring)):
+			m.refuse(FarFingerprint)
+			return
+		default:
+			t.ring[index%uint64(len(t.ring))] = sum
+			t.next++
+		}
+	}
+	m.compareSums(l)
+	m.updateAgreed()
+}
+
+// compareSums compares what both sides have, in order.
+func (m *Mesh) compareSums(l *link) {
+	f, t := &m.prints, &l.prints
+	n := uint64(len(f.ring))
+	for t.compared < min(f.next, t.next) && !m.dispute.open {
+		ours, theirs := f.ring[t.compared%n], t.ring[t.compared%n]
+		if ours != theirs {
+			m.disagree(l, f.tick(t.compared), ours, theirs)
+			return
+		}
+		t.compared++
+	}
+}
+
+func (m *Mesh) updateAgreed() {
+	m.prints.agreed = m.prints.next
+	for i := range m.links {
+		m.prints.agreed = min(m.prints.agreed, m.links[i].prints.compared)
+	}
+}
+
+// putSums adds what a packet to a peer should say about fingerprints.
+func (m *Mesh) putSums(l *link, p *wire.Packet) {
+	f, t := &m.prints, &l.prints
+	p.Sums.List, p.SumAck.Set = p.Sums.List[:0], false
+	if f.every == 0 {
+		return
+	}
+	if t.owesAck {
+		p.SumAck, t.owesAck = wire.SumAck{Set: true, Next: t.next}, false
+	}
+	first := t.acked
+	if t.sentTo > first && m.clock-t.sentAt < max(sumsAgain, l.meter.roundTrip+2*l.meter.jitter) {
+		first = t.sentTo // the others are still under way
+	}
+	if first >= f.next {
+		return
+	}
+	p.Sums.First = first
+	for i := first; i < min(f.next, first+sumsPerPacket); i++ {
+		p.Sums.List = append(p.Sums.List, f.ring[i%uint64(len(f.ring))])
+	}
+	if first == t.acked {
+		t.sentAt = m.clock
+	}
+	t.sentTo = max(t.sentTo, first+uint64(len(p.Sums.List)))
+}
+
+// dispute is a disagreement that both sides have to have seen.
+type dispute struct {
+	open  bool
+	err   DesyncError
+	since time.Duration
+}
+
+func (d *dispute) msg() wire.Control {
+	return wire.Disagree{Tick: d.err.Tick, Sum: d.err.Ours}
+}
+
+// disagree opens a dispute: nothing advances, and both sides go on talking until
+// each knows what the other found.
+func (m *Mesh) disagree(l *link, t driftback.Tick, ours, theirs uint64) {
+	m.dispute = dispute{
+		open: true, since: m.clock,
+		err: DesyncError{Tick: t, Peer: l.peer, Ours: ours, Theirs: theirs},
+	}
+	for i := range m.links {
+		m.links[i].owed |= owesDisagree
+	}
+	m.sendOwed()
+	if l.disagreed {
+		m.settleDispute()
+	}
+}
+
+func (m *Mesh) receiveDisagree(l *link, d wire.Disagree) {
+	if m.phase != Playing {
+		m.refuse(Early)
+		return
+	}
+	l.disagreed = true
+	if m.dispute.open {
+		m.settleDispute()
+		return
+	}
+	// It is one more copy of a fingerprint that may have been lost, or of the last
+	// state's, which is compared when this peer has finished too.
+	f, t := &m.prints, &l.prints
+	if f.every != 0 && d.Tick > 0 && d.Tick%f.every == 0 && uint64(d.Tick/f.every)-1 == t.next {
+		m.receiveSums(l, &wire.Packet{Sums: wire.Sums{First: t.next, List: []uint64{d.Sum}}})
+	}
+}
+
+func (m *Mesh) settleDispute() {
+	for i := range m.links {
+		if l := &m.links[i]; l.peer == m.dispute.err.Peer && (!l.disagreed || l.owed&owesDisagree != 0 && l.up) {
+			return
+		}
+	}
+	err := m.dispute.err
+	m.end(&err, wire.Leave{Reason: leaveHalted, Text: fmt.Sprintf("the states differ as tick %d begins", err.Tick)})
+}
+
+// judgeDispute ends a dispute when it is settled or has lasted too long.
+func (m *Mesh) judgeDispute() {
+	if m.phase != Playing || !m.dispute.open {
+		return
+	}
+	if m.clock-m.dispute.since >= maxDispute {
+		for i := range m.links {
+			m.links[i].disagreed = true
+			m.links[i].owed &^= owesDisagree
+		}
+	}
+	m.settleDispute()
+}

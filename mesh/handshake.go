@@ -1,0 +1,251 @@
+package mesh
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/wire"
+)
+
+// rosterSetting is the setting that the mesh adds to those it is given: who
+// plays whom.
+const rosterSetting = "players"
+
+// startState is this peer's side of the agreement to begin.
+type startState struct {
+	ready bool
+	msg   wire.Start
+}
+
+// hello returns this peer's hello.
+func (m *Mesh) hello() wire.Hello {
+	h := wire.Hello{Match: m.cfg.Match, Nonce: m.cfg.Nonce, Settings: m.cfg.Settings}
+	for _, p := range m.own {
+		h.Delays = append(h.Delays, wire.Delay{Participant: p, Ticks: m.cfg.Delay})
+	}
+	return h
+}
+
+// withRoster returns the settings, sorted, with the roster among them.
+func withRoster(settings []wire.Setting, players []driftback.Peer) []wire.Setting {
+	var roster strings.Builder
+	for p, peer := range players {
+		if p > 0 {
+			roster.WriteByte(' ')
+		}
+		fmt.Fprintf(&roster, "%d", peer)
+	}
+	all := append(slices.Clone(settings), wire.Setting{Name: rosterSetting, Value: roster.String()})
+	slices.SortFunc(all, func(a, b wire.Setting) int { return strings.Compare(a.Name, b.Name) })
+	return all
+}
+
+func (m *Mesh) receiveHello(l *link, h wire.Hello) {
+	if l.greeted {
+		m.refuse(Malformed) // one hello for each time the link comes up
+		return
+	}
+	if l.hello != nil && l.hello.Nonce != h.Nonce {
+		if m.phase == Joining {
+			// The process was restarted before anything was agreed with it.
+			l.hello = nil
+		} else {
+			m.end(fmt.Errorf("%w: peer %d has come back without the match it was playing at tick %d",
+				ErrPeerLost, l.peer, m.histories[l.plays[0]].held), wire.Leave{Text: "this process is not the one that began the match"})
+			return
+		}
+	}
+	if err := m.compare(l, &h); err != nil {
+		m.end(err, wire.Leave{Reason: leaveRefused, Text: "the settings differ"})
+		return
+	}
+	l.greeted = true
+	if l.hello != nil {
+		return // the same process, after its link was down
+	}
+	l.hello = &h
+	for i := range m.links {
+		if m.links[i].hello == nil {
+			return
+		}
+	}
+	m.agree()
+}
+
+// compare returns an error that names the first setting in which a peer differs.
+func (m *Mesh) compare(l *link, h *wire.Hello) error {
+	if h.Match != m.cfg.Match {
+		return &MismatchError{Peer: l.peer, Setting: "match", Ours: hex(m.cfg.Match), Theirs: hex(h.Match)}
+	}
+	ours, theirs := m.cfg.Settings, h.Settings
+	for len(ours) > 0 || len(theirs) > 0 {
+		// Both lists are in ascending order of name: walk them as one.
+		var a, b wire.Setting
+		switch {
+		case len(theirs) == 0 || len(ours) > 0 && ours[0].Name < theirs[0].Name:
+			a, ours = ours[0], ours[1:]
+			b.Name = a.Name
+		case len(ours) == 0 || theirs[0].Name < ours[0].Name:
+			b, theirs = theirs[0], theirs[1:]
+			a.Name = b.Name
+		default:
+			a, ours = ours[0], ours[1:]
+			b, theirs = theirs[0], theirs[1:]
+		}
+		if a.Value != "" && b.Value != "" && a.Value != b.Value {
+			return &MismatchError{Peer: l.peer, Setting: a.Name, Ours: a.Value, Theirs: b.Value}
+		}
+	}
+	named := make([]driftback.Participant, len(h.Delays))
+	for i, d := range h.Delays {
+		named[i] = d.Participant
+		if d.Ticks > MaxDelay {
+			return &MismatchError{Peer: l.peer, Setting: fmt.Sprintf("the input delay of participant %d", d.Participant),
+				Ours: fmt.Sprintf("at most %d", MaxDelay), Theirs: fmt.Sprint(d.Ticks)}
+		}
+	}
+	if !slices.Equal(named, l.plays) {
+		return &MismatchError{Peer: l.peer, Setting: "the participants that it plays", Ours: fmt.Sprint(l.plays), Theirs: fmt.Sprint(named)}
+	}
+	return nil
+}
+
+func hex(v uint64) string { return fmt.Sprintf("%016x", v) }
+
+// agree works out what every peer now knows: the delays, the seed, the digest of
+// all that was agreed and the tag that its packets carry.
+func (m *Mesh) agree() {
+	nonces := map[driftback.Peer]uint64{m.cfg.Self: m.cfg.Nonce}
+	for _, p := range m.own {
+		m.delays[p] = m.cfg.Delay
+	}
+	for i := range m.links {
+		l := &m.links[i]
+		nonces[l.peer] = l.hello.Nonce
+		for _, d := range l.hello.Delays {
+			m.delays[d.Participant] = d.Ticks
+		}
+	}
+	b := binary.LittleEndian.AppendUint16(nil, wire.Version)
+	b = binary.LittleEndian.AppendUint64(b, m.cfg.Match)
+	for peer := range driftback.Peer(driftback.MaxPeers) {
+		if nonce, ok := nonces[peer]; ok {
+			b = append(b, byte(peer))
+			b = binary.LittleEndian.AppendUint64(b, nonce)
+		}
+	}
+	m.seed = xxh3.Hash(b)
+	for p, peer := range m.cfg.Players {
+		b = append(b, byte(p), byte(peer), byte(m.delays[p]))
+	}
+	for _, s := range m.cfg.Settings {
+		b = append(append(b, s.Name...), 0)
+		b = append(append(b, s.Value...), 0)
+	}
+	m.digest = xxh3.Hash(b)
+	m.tag = uint16(m.digest) ^ uint16(m.digest>>48)
+
+	for p := range m.histories {
+		// Before a participant's own delay nobody can have pressed anything.
+		m.histories[p].skip(m.delays[p])
+	}
+	for i := range m.links {
+		for j, p := range m.own {
+			m.links[i].acked[j] = driftback.Tick(m.delays[p])
+		}
+	}
+	m.phase = Agreeing
+}
+
+// Seed returns the hash of every peer's nonce, once the phase is [Agreeing].
+func (m *Mesh) Seed() uint64 { return m.seed }
+
+// Delay returns a participant's input delay in ticks, once the phase is
+// [Agreeing]. Its inputs for ticks below that are held, and neutral.
+func (m *Mesh) Delay(p driftback.Participant) int { return m.delays[p] }
+
+// Begin says from which state this peer starts: its fingerprint, unless
+// fingerprints are off. It is called once, in phase [Agreeing].
+func (m *Mesh) Begin(state uint64, hasState bool) error {
+	if m.phase != Agreeing || m.start.ready {
+		return errors.New("mesh: Begin is called once, when every peer has said hello and before the match is played")
+	}
+	m.start = startState{ready: true, msg: wire.Start{Digest: m.digest, Seed: m.seed, State: state, HasState: hasState}}
+	for i := range m.links {
+		m.links[i].owed |= owesStart
+		if s := m.links[i].early; s != nil {
+			m.links[i].early = nil
+			m.receiveStart(&m.links[i], *s)
+			if m.phase == Ended {
+				return nil
+			}
+		}
+	}
+	m.play()
+	return nil
+}
+
+func (m *Mesh) receiveStart(l *link, s wire.Start) {
+	if !l.greeted {
+		m.refuse(Early)
+		return
+	}
+	if !m.start.ready {
+		l.early = &s
+		return
+	}
+	ours := &m.start.msg
+	err := &MismatchError{Peer: l.peer}
+	switch {
+	case s.Seed != ours.Seed:
+		err.Setting, err.Ours, err.Theirs = "the seed", hex(ours.Seed), hex(s.Seed)
+	case s.HasState && ours.HasState && s.State != ours.State:
+		err.Setting, err.Ours, err.Theirs = "the start state's fingerprint", hex(ours.State), hex(s.State)
+	case s.Digest != ours.Digest:
+		err.Setting, err.Ours, err.Theirs = "the digest of all that was agreed", hex(ours.Digest), hex(s.Digest)
+	default:
+		l.started = true
+		m.play()
+		return
+	}
+	m.end(err, wire.Leave{Reason: leaveRefused, Text: "we start from different states"})
+}
+
+// play begins the match when every peer starts from the same state.
+func (m *Mesh) play() {
+	if m.phase != Agreeing || !m.start.ready {
+		return
+	}
+	for i := range m.links {
+		if !m.links[i].started {
+			return
+		}
+	}
+	m.phase = Playing
+}
+
+// missing says who has kept the match from beginning.
+func (m *Mesh) missing() error {
+	var who []string
+	for i := range m.links {
+		l := &m.links[i]
+		switch {
+		case l.started:
+		case l.hello != nil:
+			who = append(who, fmt.Sprintf("peer %d said hello but has not begun", l.peer))
+		case l.up:
+			who = append(who, fmt.Sprintf("peer %d is connected but said nothing", l.peer))
+		case l.downWhy != nil:
+			who = append(who, fmt.Sprintf("peer %d is not connected (%v)", l.peer, l.downWhy))
+		default:
+			who = append(who, fmt.Sprintf("peer %d is not connected", l.peer))
+		}
+	}
+	return fmt.Errorf("%w within %v: %s", ErrNeverJoined, m.cfg.JoinTimeout, strings.Join(who, "; "))
+}
