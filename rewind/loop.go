@@ -1,0 +1,370 @@
+package rewind
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/inputlog"
+	"github.com/driftback/driftback/snapshot"
+)
+
+// MaxDepth bounds the snapshots of a loop.
+const MaxDepth = 1 << 12
+
+var (
+	// ErrOutOfReach means that a tick is not between the oldest snapshot and the
+	// next tick to run.
+	ErrOutOfReach = errors.New("rewind: out of reach")
+	// ErrUnsettled means that a snapshot was run on a guess that is known to be
+	// wrong. [Loop.Settle] makes it right.
+	ErrUnsettled = errors.New("rewind: not settled")
+	// ErrRunning means that the loop is inside its own step: the step has called
+	// it, or has panicked.
+	ErrRunning = errors.New("rewind: the step is running, or has panicked")
+)
+
+// never stands for no tick where the earliest of some ticks is wanted.
+const never = driftback.Tick(1<<63 - 1)
+
+// Config says what a loop runs.
+type Config[S any, I comparable] struct {
+	// Step advances the game by one tick.
+	Step driftback.Step[S, I]
+	// Initial is the world as tick 0 begins. It is assigned, so memory that it
+	// points to belongs to the loop from then on.
+	Initial S
+	// Inputs is the log to read inputs from. Its window must begin at tick 0 and be
+	// at least Depth long. The loop does not own it, but from here on the loop alone
+	// may call its Confirm and Inputs.
+	Inputs *inputlog.Log[I]
+	// Depth is how many snapshots are kept, 2 to [MaxDepth]. One is for the tick
+	// about to run, so the loop can go back Depth-1 ticks: a prediction window of w
+	// ticks needs at least w+1.
+	Depth int
+	// Save says how states are put away. nil is [snapshot.For].
+	Save snapshot.Policy[S]
+	// Statuses fills dst, one element for each participant, with who plays on tick
+	// t. It must answer alike whenever the tick is run. nil: everybody is
+	// [driftback.Playing].
+	Statuses func(t driftback.Tick, dst []driftback.Status)
+	// Ran is called after every run of every tick, before anything else happens,
+	// with the pass that the step was given: borrowed, until it returns. It must not
+	// call the loop. It may be nil.
+	Ran func(pass *driftback.Pass)
+}
+
+// Span is a range of ticks that were run again, From to just before To. It is
+// empty when nothing was.
+type Span struct{ From, To driftback.Tick }
+
+// Len returns how many ticks the span holds.
+func (s Span) Len() int { return int(s.To - s.From) }
+
+// Loop runs a game forward and back. Make one with [New].
+type Loop[S any, I comparable] struct {
+	step     driftback.Step[S, I]
+	log      *inputlog.Log[I]
+	store    snapshot.Store[S]
+	in       []I                // one input for each participant, lent to the step
+	statuses []driftback.Status // likewise
+	fill     func(t driftback.Tick, dst []driftback.Status)
+	ran      func(pass *driftback.Pass)
+
+	next     driftback.Tick // the next tick to run for the first time
+	oldest   driftback.Tick // the oldest tick with a snapshot, or next
+	earliest driftback.Tick // the first tick run on a wrong guess; never: none
+	truth    driftback.Tick // changes below it are in the world already
+	depth    int            // places in store
+	place    int            // next's place in store
+	running  bool           // from before the step runs until it has returned
+
+	counts Counts
+	pass   driftback.Pass
+	state  S
+}
+
+// New returns a loop that is about to run tick 0.
+func New[S any, I comparable](c Config[S, I]) (*Loop[S, I], error) {
+	if c.Step == nil {
+		return nil, errors.New("rewind: Step is nil; it must be the game's step")
+	}
+	if c.Inputs == nil {
+		return nil, errors.New("rewind: Inputs is nil; it must be a log made by inputlog.New")
+	}
+	if c.Depth < 2 || c.Depth > MaxDepth {
+		return nil, fmt.Errorf("rewind: Depth is %d snapshots; it must be 2 to %d", c.Depth, MaxDepth)
+	}
+	oldest, end := c.Inputs.Window()
+	if oldest != 0 {
+		return nil, fmt.Errorf("rewind: Inputs has forgotten the ticks before %d; its window must begin at tick 0", oldest)
+	}
+	if end < driftback.Tick(c.Depth) {
+		return nil, fmt.Errorf("rewind: Inputs holds %d ticks; it must hold at least Depth, which is %d", end, c.Depth)
+	}
+	save := c.Save
+	if save == nil {
+		save = snapshot.For[S]
+	}
+	store, err := save(c.Depth)
+	if err != nil {
+		return nil, fmt.Errorf("rewind: Save cannot keep the state: %w", err)
+	}
+	if store == nil {
+		return nil, errors.New("rewind: Save returned neither a store nor an error; it must return one of them")
+	}
+	n := c.Inputs.Participants()
+	return &Loop[S, I]{
+		step:     c.Step,
+		log:      c.Inputs,
+		store:    store,
+		in:       make([]I, n),
+		statuses: make([]driftback.Status, n),
+		fill:     c.Statuses,
+		ran:      c.Ran,
+		earliest: never,
+		depth:    c.Depth,
+		state:    c.Initial,
+	}, nil
+}
+
+// Next returns the next tick that Advance will run.
+func (l *Loop[S, I]) Next() driftback.Tick { return l.next }
+
+// Oldest returns the oldest tick that the loop can go back to. It is Next when
+// there is no snapshot yet.
+func (l *Loop[S, I]) Oldest() driftback.Tick { return l.oldest }
+
+// State returns the world as Next begins. It is borrowed: read it at any time
+// between two calls, and write to it only before the first Advance. It is right
+// only as far as the guesses are, and between Supply and Settle it may rest on one
+// that is known to be wrong.
+func (l *Loop[S, I]) State() *S { return &l.state }
+
+// Supply records the input that participant p really gave for tick t, in whatever
+// order inputs arrive. If a different one was guessed and has been used, the next
+// Settle repairs the world; until then nothing is run.
+//
+// It returns the log's error when that refuses the input, and [ErrOutOfReach] when
+// the wrong guess was used so long ago that no snapshot is left to repair it from:
+// the input is recorded, and the world stays wrong.
+func (l *Loop[S, I]) Supply(p driftback.Participant, t driftback.Tick, in I) error {
+	if l.running {
+		return ErrRunning
+	}
+	changed, err := l.log.Confirm(p, t, in)
+	if !changed {
+		return err
+	}
+	if t >= l.next || t < l.truth || t >= l.earliest {
+		return nil
+	}
+	if t < l.oldest {
+		return fmt.Errorf("%w: participant %d's input for tick %d was guessed wrongly, and the oldest snapshot is of tick %d; keep more than %d snapshots, or let fewer ticks run on guesses",
+			ErrOutOfReach, p, t, l.oldest, l.depth)
+	}
+	l.earliest = t
+	return nil
+}
+
+// Settle runs again the ticks from the earliest one whose input was guessed
+// wrongly up to Next, and returns which these were. Without such a tick it does
+// nothing. After an error the same Settle can be tried again; until one succeeds
+// the state is not that of Next.
+func (l *Loop[S, I]) Settle() (Span, error) {
+	if l.running {
+		return Span{}, ErrRunning
+	}
+	if l.earliest == never {
+		return Span{}, nil
+	}
+	return l.rerun(l.earliest, l.next)
+}
+
+// Advance settles, saves the world as Next begins, and runs that tick. It returns
+// the ticks that were run again, which the new one is not among. The oldest
+// snapshot gives way when every place is taken. After an error Next has not been
+// run.
+func (l *Loop[S, I]) Advance() (Span, error) {
+	again, err := l.Settle()
+	if err != nil {
+		return again, err
+	}
+	t := l.next
+	if err := l.log.Inputs(t, l.in); err != nil {
+		return again, err
+	}
+	if err := l.save(l.place, t, &l.state); err != nil {
+		return again, err
+	}
+	l.run(t)
+	l.next = t + 1
+	l.place = l.after(l.place)
+	if l.next-l.oldest >= driftback.Tick(l.depth) {
+		l.oldest++
+	}
+	return again, nil
+}
+
+// RewindTo makes t, which must be from Oldest to Next, the next tick to run, and
+// the state the world as t began. The snapshots after it are dropped; the inputs
+// stay in the log. If a wrong guess was used before t, the ticks from there to t
+// are run again first.
+func (l *Loop[S, I]) RewindTo(t driftback.Tick) error {
+	if l.running {
+		return ErrRunning
+	}
+	if err := l.reach(t); err != nil {
+		return err
+	}
+	place := l.placeOf(t)
+	switch {
+	case l.earliest < t:
+		if _, err := l.rerun(l.earliest, t); err != nil {
+			return err
+		}
+	case t < l.next:
+		if err := l.load(place, t, &l.state); err != nil {
+			return err
+		}
+	}
+	l.next, l.place, l.earliest = t, place, never
+	return nil
+}
+
+// Reconcile replaces the world as tick t began, t from Oldest to Next, with what
+// an authority says it was, and runs the ticks from t to Next again on the log's
+// inputs. truth is copied as the saving policy copies. The snapshots before t no
+// longer lead to this world and are dropped, so Oldest becomes t; an input that
+// arrives later for a tick before t is taken to be in truth and repairs nothing.
+func (l *Loop[S, I]) Reconcile(t driftback.Tick, truth *S) (Span, error) {
+	if l.running {
+		return Span{}, ErrRunning
+	}
+	if truth == nil {
+		return Span{}, errors.New("rewind: truth is nil; it must be the world as the tick began")
+	}
+	if err := l.reach(t); err != nil {
+		return Span{}, err
+	}
+	if err := l.save(l.placeOf(t), t, truth); err != nil {
+		return Span{}, err
+	}
+	l.oldest, l.truth = t, t
+	if t == l.next {
+		l.earliest = never
+		return Span{}, l.load(l.place, t, &l.state)
+	}
+	l.earliest = t
+	return l.rerun(t, l.next)
+}
+
+// Snapshot copies the world as tick t began, t from Oldest to Next, into into, as
+// the saving policy copies. It is final when every input below t is confirmed. If
+// a tick below t was run on a guess known to be wrong it returns [ErrUnsettled].
+func (l *Loop[S, I]) Snapshot(t driftback.Tick, into *S) error {
+	if l.running {
+		return ErrRunning
+	}
+	if into == nil {
+		return errors.New("rewind: into is nil; it must be a state to copy into")
+	}
+	if err := l.reach(t); err != nil {
+		return err
+	}
+	if l.earliest < t {
+		return fmt.Errorf("%w: the snapshot of tick %d rests on a wrong guess for tick %d; call Settle first", ErrUnsettled, t, l.earliest)
+	}
+	place := l.placeOf(t)
+	if t == l.next {
+		// The place of the tick about to run is free until Advance fills it.
+		if err := l.save(place, t, &l.state); err != nil {
+			return err
+		}
+	}
+	return l.load(place, t, into)
+}
+
+// rerun takes back the world as from began and runs every tick up to to, saving
+// each on the way. The snapshot of from is right already, and that of to is made
+// by whoever runs to.
+func (l *Loop[S, I]) rerun(from, to driftback.Tick) (Span, error) {
+	place := l.placeOf(from)
+	if err := l.load(place, from, &l.state); err != nil {
+		return Span{}, err
+	}
+	for t := from; ; {
+		if err := l.log.Inputs(t, l.in); err != nil {
+			return Span{}, err
+		}
+		l.run(t)
+		l.counts.Resimulated++
+		if t++; t == to {
+			break
+		}
+		place = l.after(place)
+		if err := l.save(place, t, &l.state); err != nil {
+			return Span{}, err
+		}
+	}
+	l.earliest = never
+	s := Span{from, to}
+	l.counts.wentBack(s.Len())
+	return s, nil
+}
+
+// run runs tick t once, on the inputs in l.in.
+func (l *Loop[S, I]) run(t driftback.Tick) {
+	if l.fill != nil {
+		l.fill(t, l.statuses)
+	}
+	l.running = true
+	l.pass.Begin(t, l.statuses)
+	l.step(&l.state, l.in, &l.pass)
+	l.counts.Steps++
+	if l.ran != nil {
+		l.ran(&l.pass)
+	}
+	l.running = false
+}
+
+func (l *Loop[S, I]) save(place int, t driftback.Tick, from *S) error {
+	if err := l.store.Save(place, from); err != nil {
+		return fmt.Errorf("rewind: the state of tick %d cannot be saved: %w", t, err)
+	}
+	l.counts.Saves++
+	return nil
+}
+
+func (l *Loop[S, I]) load(place int, t driftback.Tick, into *S) error {
+	if err := l.store.Load(place, into); err != nil {
+		return fmt.Errorf("rewind: the state of tick %d cannot be taken back: %w", t, err)
+	}
+	l.counts.Loads++
+	return nil
+}
+
+// reach refuses a tick that is not from oldest to next.
+func (l *Loop[S, I]) reach(t driftback.Tick) error {
+	if t < l.oldest || t > l.next {
+		return fmt.Errorf("%w: tick %d is not from %d, the oldest snapshot, to %d, the next tick", ErrOutOfReach, t, l.oldest, l.next)
+	}
+	return nil
+}
+
+// placeOf returns where the snapshot of a reachable tick is kept. Counting back
+// from next's place needs no division.
+func (l *Loop[S, I]) placeOf(t driftback.Tick) int {
+	place := l.place - int(l.next-t)
+	if place < 0 {
+		place += l.depth
+	}
+	return place
+}
+
+func (l *Loop[S, I]) after(place int) int {
+	if place++; place == l.depth {
+		return 0
+	}
+	return place
+}
