@@ -225,8 +225,10 @@ func New(c Config) (*Mesh, error) {
 	m := &Mesh{cfg: c, span: driftback.Tick(2*(c.Window+MaxDelay) + 1)}
 	m.cfg.Players = slices.Clone(c.Players)
 	m.cfg.Settings = withRoster(c.Settings, c.Players)
+	// While the owner has not yet read what one Poll brought, the confirmed tick may
+	// move by almost a span and inputs come from almost a span beyond that.
 	depth := 1
-	for depth < int(m.span)+c.Redundancy {
+	for depth < 2*int(m.span)+c.Redundancy {
 		depth *= 2
 	}
 	for i := range m.byNum {
@@ -256,7 +258,7 @@ func New(c Config) (*Mesh, error) {
 	m.delays = make([]int, len(c.Players))
 	m.events = make([]Event, 0, maxEvents)
 	m.prints.init(&m.cfg, m.links)
-	m.runs = make([]byte, 0, len(m.own)*depth*c.Stride)
+	m.runs = make([]byte, 0, min(len(m.own)*depth*c.Stride, wire.MaxDecoded))
 	if len(m.links) == 0 {
 		m.agree()
 	}

@@ -1,0 +1,150 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/mesh"
+	"github.com/driftback/driftback/snapshot"
+	"github.com/driftback/driftback/transport"
+)
+
+// None switches a setting off.
+const None = -1
+
+// What a Config's zero values mean.
+const (
+	DefaultWindow           = 8
+	DefaultFingerprintEvery = 8
+	DefaultRedundancy       = 1
+	DefaultHistory          = 4096
+	DefaultPeerTimeout      = 5 * time.Second
+	DefaultJoinTimeout      = time.Minute
+)
+
+// Limit says what happens when the prediction window is used up.
+type Limit uint8
+
+const (
+	// Stall waits: the session keeps polling and sending and uses no input.
+	Stall Limit = iota
+	// Halt ends the match with [ErrPredictionLimit].
+	Halt
+)
+
+// Config says what a match is. Fields marked "alike" must be the same on every
+// peer; the handshake compares them and refuses the match by name.
+type Config[S any, I comparable] struct {
+	// Step advances the game by one tick. Required; alike.
+	Step driftback.Step[S, I]
+	// Initial is the world as tick 0 begins, unless Start changes it. It is
+	// assigned, so memory that it points to belongs to the session from then on.
+	Initial S
+	// Start is called once, before the start states are compared, with a seed that
+	// every peer had a hand in. It may change the start state. Alike.
+	Start func(seed uint64, s *S)
+
+	// Transport carries the messages; the session does not close it. Nil is training
+	// mode, in which Self must play every participant.
+	Transport transport.Transport
+	// Self is this peer. Players[p] is the peer that plays participant p. Alike.
+	Self    driftback.Peer
+	Players []driftback.Peer
+	// Match tells this match from others between the same peers. Game and Build are
+	// the game's name and version. Alike; an empty Build is read from the program's
+	// build information and is not compared where that is missing on either side.
+	Match       uint64
+	Game, Build string
+	// Nonce must be random, and drawn anew for each process and match.
+	Nonce uint64
+
+	// InputDelay is how many ticks after it was read an input takes effect: 0 to
+	// mesh.MaxDelay. 0 is no delay. Peers may differ.
+	InputDelay int
+	// PredictionWindow is how many ticks may run beyond the confirmed ones: 1 to
+	// mesh.MaxWindow, 0 is DefaultWindow, None waits for every input and needs an
+	// InputDelay of at least 1. Alike.
+	PredictionWindow int
+	// AtLimit says what happens when the window is used up.
+	AtLimit Limit
+	// FingerprintEvery is how many ticks lie between compared states; 0 is
+	// DefaultFingerprintEvery, None compares nothing. Alike. History is for how many
+	// ticks fingerprints are kept, 0 is DefaultHistory; it must be at least twice the
+	// interval.
+	FingerprintEvery, History int
+	// Redundancy is how many of the newest inputs a packet carries at least, even if
+	// the peer has acknowledged them: up to mesh.MaxRedundancy; 0 is
+	// DefaultRedundancy, None is none. What has not been acknowledged is always
+	// carried.
+	Redundancy int
+	// PeerTimeout is for how long a peer may be silent before the match stalls, 0 is
+	// DefaultPeerTimeout, None is for ever. RejoinGrace is for how long after that it
+	// may come back before the match ends; 0 ends it at once. JoinTimeout is how long
+	// the handshake may take, 0 is DefaultJoinTimeout, None is for ever.
+	PeerTimeout, RejoinGrace, JoinTimeout time.Duration
+
+	// Predict guesses an input from the participant's newest confirmed one, which is
+	// age ticks older; nil repeats it. It must be pure. Peers may differ.
+	Predict func(last I, age int) I
+	// Save says how states are put away; nil is snapshot.For.
+	Save snapshot.Policy[S]
+	// Valid reports whether an input is one that the game knows; nil knows all. What
+	// it refuses is dropped, counted and never acknowledged. Alike.
+	Valid func(in I) bool
+	// EffectTolerance is by how many ticks a re-simulation may move an effect before
+	// the game is told, 0 to 60: within it, the effect is taken to be the same.
+	EffectTolerance int
+	// Clock, if given, is read around re-simulation and steps, for Stats alone.
+	Clock func() time.Duration
+}
+
+const maxEffectTolerance = 60
+
+// filled returns the config with its defaults, or an error that names the field,
+// the value and what is allowed.
+func (c Config[S, I]) filled() (Config[S, I], error) {
+	orDefault := func(v *int, def int) {
+		if *v == 0 {
+			*v = def
+		}
+	}
+	orDefault(&c.PredictionWindow, DefaultWindow)
+	orDefault(&c.FingerprintEvery, DefaultFingerprintEvery)
+	orDefault(&c.Redundancy, DefaultRedundancy)
+	orDefault(&c.History, DefaultHistory)
+	if c.PeerTimeout == 0 {
+		c.PeerTimeout = DefaultPeerTimeout
+	}
+	if c.JoinTimeout == 0 {
+		c.JoinTimeout = DefaultJoinTimeout
+	}
+	if c.Redundancy == None {
+		c.Redundancy = 0
+	}
+	c.Players = slices.Clone(c.Players)
+	switch {
+	case c.Step == nil:
+		return c, errors.New("session: Step is nil: it must be the game's step function")
+	case c.PredictionWindow != None && (c.PredictionWindow < 1 || c.PredictionWindow > mesh.MaxWindow):
+		return c, fmt.Errorf("session: PredictionWindow is %d ticks: 1 to %d, 0 for %d, or None", c.PredictionWindow, mesh.MaxWindow, DefaultWindow)
+	case c.PredictionWindow == None && c.InputDelay < 1:
+		return c, fmt.Errorf("session: InputDelay is %d ticks and PredictionWindow is None: without predictions a tick needs inputs that were read before it, so the delay must be at least 1", c.InputDelay)
+	case c.AtLimit > Halt:
+		return c, fmt.Errorf("session: AtLimit is %d: it must be Stall or Halt", c.AtLimit)
+	case c.AtLimit == Halt && c.PredictionWindow == None:
+		return c, errors.New("session: AtLimit is Halt and PredictionWindow is None: a match that waits for every input would halt at once")
+	case c.Nonce == 0 && c.Transport != nil:
+		return c, errors.New("session: Nonce is 0: draw one at random for each match, for example with rand.Uint64 of math/rand/v2")
+	case c.EffectTolerance < 0 || c.EffectTolerance > maxEffectTolerance:
+		return c, fmt.Errorf("session: EffectTolerance is %d ticks: 0 to %d are allowed", c.EffectTolerance, maxEffectTolerance)
+	}
+	return c, nil
+}
+
+// window returns the prediction window as a number of ticks.
+func (c *Config[S, I]) window() driftback.Tick {
+	return driftback.Tick(max(c.PredictionWindow, 0))
+}

@@ -1,0 +1,28 @@
+// Package session plays one match of one game between peers: it puts the protocol
+// of package mesh, the rewind loop, fingerprints and effects together behind one
+// call that a game makes from its own loop.
+//
+//	match, err := session.New(session.Config[State, Input]{
+//		Step: step, Initial: start, Transport: tr, Self: 0, Players: []driftback.Peer{0, 1},
+//		Match: id, Nonce: rand.Uint64(), InputDelay: 2,
+//	})
+//	for {
+//		r, err := match.Tick(now, readInput()) // never blocks
+//		…
+//		draw(match.State())
+//	}
+//
+// Each peer runs at once on guesses of what the others press, at most a prediction
+// window ahead of what is confirmed. When an input arrives that was guessed wrongly
+// the session rewinds and re-simulates, once for all that arrived together. Every
+// few ticks the peers compare fingerprints of confirmed states and halt when they
+// differ.
+//
+// The package owns the order in which these things happen, the effects that are
+// reported once, and statistics. It refuses to own clocks, sockets and goroutines:
+// time is an argument, and a transport is handed in.
+//
+// A session belongs to one goroutine. A second one in the same process shares
+// nothing with the first. Once warm, Tick and Poll allocate nothing unless the
+// game's step, its saving policy or the transport does.
+package session

@@ -1,0 +1,67 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/fingerprint"
+	"github.com/driftback/driftback/mesh"
+)
+
+// Why a match ended, for errors.Is. What the protocol finds is described in
+// package mesh.
+var (
+	ErrFinished    = mesh.ErrFinished
+	ErrLeft        = mesh.ErrLeft
+	ErrPeerLeft    = mesh.ErrPeerLeft
+	ErrPeerLost    = mesh.ErrPeerLost
+	ErrNeverJoined = mesh.ErrNeverJoined
+	ErrHalted      = mesh.ErrHalted
+	ErrRefused     = mesh.ErrRefused
+	ErrInternal    = mesh.ErrInternal
+	// ErrPredictionLimit means that the prediction window was used up and the
+	// session was told to halt then.
+	ErrPredictionLimit = errors.New("session: the prediction window is used up")
+)
+
+// MismatchError means that two peers were started with different settings.
+type MismatchError = mesh.MismatchError
+
+// ConflictError means that a peer sent two different inputs for one tick.
+type ConflictError = mesh.ConflictError
+
+// DesyncError means that two peers' confirmed states differ: a step that is not
+// pure, or two programs that are not the same.
+type DesyncError struct {
+	// Tick is the first compared tick at whose beginning the states differ.
+	Tick driftback.Tick
+	// Peer is the other peer, and Ours and Theirs are the states' fingerprints.
+	Peer         driftback.Peer
+	Ours, Theirs fingerprint.Sum
+}
+
+func (e *DesyncError) Error() string {
+	return fmt.Sprintf("session: desync: as tick %d began the state's fingerprint was %v here and %v at peer %d",
+		e.Tick, e.Ours, e.Theirs, e.Peer)
+}
+
+// explain turns the mesh's word for why a match ended into the session's.
+func (m *Lockstep[S, I]) explain(err error) error {
+	var desync *mesh.DesyncError
+	if errors.As(err, &desync) {
+		return &DesyncError{
+			Tick: desync.Tick, Peer: desync.Peer,
+			Ours: fingerprint.Sum(desync.Ours), Theirs: fingerprint.Sum(desync.Theirs),
+		}
+	}
+	var conflict *mesh.ConflictError
+	if errors.As(err, &conflict) {
+		var had, got I
+		if m.inputs.Parse(conflict.Had, &had) == nil && m.inputs.Parse(conflict.Got, &got) == nil {
+			return fmt.Errorf("session: participant %d did both %+v and %+v on tick %d: %w",
+				conflict.Participant, had, got, conflict.Tick, err)
+		}
+	}
+	return err
+}

@@ -1,0 +1,498 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/fingerprint"
+	"github.com/driftback/driftback/inputlog"
+	"github.com/driftback/driftback/layout"
+	"github.com/driftback/driftback/mesh"
+	"github.com/driftback/driftback/rewind"
+	"github.com/driftback/driftback/snapshot"
+	"github.com/driftback/driftback/wire"
+)
+
+// Phase says what a call of Tick or Poll found.
+type Phase uint8
+
+const (
+	// Joining: the handshake is not over. No input was used.
+	Joining Phase = iota
+	// Advanced: one tick ran, and the inputs were used.
+	Advanced
+	// Stalled: no tick ran and no input was used. Try again at the next frame.
+	Stalled
+	// Ended: the match is over. The error says why, and every later call returns the
+	// same.
+	Ended
+)
+
+// String returns the phase as one lower-case word.
+func (p Phase) String() string {
+	switch p {
+	case Joining:
+		return "joining"
+	case Advanced:
+		return "advanced"
+	case Stalled:
+		return "stalled"
+	case Ended:
+		return "ended"
+	}
+	return "unknown phase"
+}
+
+// Event is something that happened to a peer.
+type Event = mesh.Event
+
+// What an [Event] can be.
+const (
+	PeerUp          = mesh.PeerUp
+	PeerDown        = mesh.PeerDown
+	PeerInterrupted = mesh.PeerInterrupted
+	PeerResumed     = mesh.PeerResumed
+	PeerFinished    = mesh.PeerFinished
+)
+
+// Result is what one call of Tick or Poll did. Its slices are borrowed until the
+// next call.
+type Result struct {
+	Phase Phase
+	// Tick is the next tick to run, Confirmed the first that lacks an input.
+	Tick, Confirmed driftback.Tick
+	// InputFor is the tick for which the inputs were published; set when Advanced.
+	InputFor driftback.Tick
+	// Rerun are the ticks that were run again.
+	Rerun rewind.Span
+	// WaitingFor are the participants whose inputs are missing when Stalled.
+	WaitingFor []driftback.Participant
+	// Effects are to be played, or taken back, now.
+	Effects []Report
+	Events  []Event
+}
+
+// Lockstep is one peer's side of a match. Create it with [New].
+type Lockstep[S any, I comparable] struct {
+	cfg    Config[S, I]
+	mesh   *mesh.Mesh
+	log    *inputlog.Log[I]
+	loop   *rewind.Loop[S, I]
+	inputs *layout.Layout[I]
+	hasher *fingerprint.Hasher[S] // nil: fingerprints are off
+	kept   kept[S]
+	own    []driftback.Participant
+
+	begun    bool
+	supplied []driftback.Tick // by participant: the first input not handed to the loop
+	finishAt driftback.Tick   // None: not set
+	finished bool             // Finish has been told to the mesh
+	err      error
+
+	effects   *ledger
+	result    Result
+	waiting   []driftback.Participant
+	bytes     []byte // one input, encoded
+	due       S      // a state that is being fingerprinted
+	advanced  uint64
+	stalled   uint64
+	stepTime  time.Duration
+	rerunTime time.Duration
+	peerStats []PeerStats
+}
+
+// New returns a session that has not yet spoken to anybody.
+func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
+	c, err := c.filled()
+	if err != nil {
+		return nil, err
+	}
+	m := &Lockstep[S, I]{cfg: c, finishAt: None}
+	if m.inputs, err = layout.OfInput[I](); err != nil {
+		return nil, fmt.Errorf("session: an input cannot be sent: %w", err)
+	}
+	if c.FingerprintEvery != None {
+		if m.hasher, err = fingerprint.New[S](); err != nil {
+			return nil, fmt.Errorf("session: FingerprintEvery is %d, but the state cannot be fingerprinted; set it to None to compare nothing: %w", c.FingerprintEvery, err)
+		}
+	}
+	m.mesh, err = mesh.New(mesh.Config{
+		Transport: c.Transport, Self: c.Self, Players: c.Players,
+		Stride: m.inputs.Size(), Delay: c.InputDelay, Window: int(c.window()), Redundancy: c.Redundancy,
+		FingerprintEvery: c.FingerprintEvery, History: c.History,
+		Match: c.Match, Settings: m.settings(), Nonce: c.Nonce,
+		PeerTimeout: c.PeerTimeout, RejoinGrace: c.RejoinGrace, JoinTimeout: c.JoinTimeout,
+		Valid: m.valid,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for p, peer := range c.Players {
+		if peer == c.Self {
+			m.own = append(m.own, driftback.Participant(p))
+		}
+	}
+	// The log must hold what the mesh may hold before the loop has taken it.
+	m.log, err = inputlog.New(inputlog.Config[I]{Participants: len(c.Players), Depth: m.mesh.Kept(), Predict: c.Predict})
+	if err != nil {
+		return nil, err
+	}
+	m.effects = newLedger(int(c.window())+2, c.EffectTolerance)
+	m.loop, err = rewind.New(rewind.Config[S, I]{
+		Step: c.Step, Initial: c.Initial, Inputs: m.log,
+		Depth: int(c.window()) + 2, Save: c.Save, Ran: m.effects.ran,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if m.kept.policy = c.Save; c.Save == nil {
+		m.kept.policy = snapshot.For[S]
+	}
+	m.supplied = make([]driftback.Tick, len(c.Players))
+	m.waiting = make([]driftback.Participant, 0, len(c.Players))
+	for _, peer := range m.mesh.Peers() {
+		m.peerStats = append(m.peerStats, PeerStats{Peer: peer})
+	}
+	return m, nil
+}
+
+// settings are what must be alike on every peer.
+func (m *Lockstep[S, I]) settings() []wire.Setting {
+	build := m.cfg.Build
+	if build == "" {
+		build = buildOf(debug.ReadBuildInfo())
+	}
+	state := "by its own bytes"
+	if l, err := layout.Of[S](); err == nil {
+		state = fmt.Sprintf("%016x", l.Hash())
+	}
+	settings := []wire.Setting{
+		{Name: "game", Value: m.cfg.Game},
+		{Name: "build", Value: build},
+		{Name: "state layout", Value: state},
+		{Name: "input layout", Value: fmt.Sprintf("%016x", m.inputs.Hash())},
+		{Name: "prediction window", Value: orNone(m.cfg.PredictionWindow)},
+		{Name: "fingerprint interval", Value: orNone(m.cfg.FingerprintEvery)},
+	}
+	slices.SortFunc(settings, func(a, b wire.Setting) int { return strings.Compare(a.Name, b.Name) })
+	return settings
+}
+
+func orNone(v int) string {
+	if v == None {
+		return "none"
+	}
+	return strconv.Itoa(v)
+}
+
+// valid reports whether bytes are an input that the game knows.
+func (m *Lockstep[S, I]) valid(b []byte) bool {
+	var in I
+	return m.inputs.Parse(b, &in) == nil && (m.cfg.Valid == nil || m.cfg.Valid(in))
+}
+
+// State returns the world as the next tick begins. It is borrowed: read it at any
+// time, never write to it, and copy what must outlast the next Tick.
+func (m *Lockstep[S, I]) State() *S { return m.loop.State() }
+
+// Input returns participant p's input for tick t as it is known now, and whether
+// it is confirmed; ok is false for a tick that is neither held nor guessed.
+func (m *Lockstep[S, I]) Input(p driftback.Participant, t driftback.Tick) (in I, confirmed, ok bool) {
+	return m.log.Peek(p, t)
+}
+
+// confirmed returns the first tick that lacks an input.
+func (m *Lockstep[S, I]) confirmed() driftback.Tick { return m.log.Confirmed() }
+
+// final returns the newest tick whose beginning nothing can change any more and
+// which has been reached.
+func (m *Lockstep[S, I]) final() driftback.Tick { return min(m.confirmed(), m.loop.Next()) }
+
+// ConfirmedState copies the newest confirmed world into into and returns the tick
+// that it begins.
+func (m *Lockstep[S, I]) ConfirmedState(into *S) (driftback.Tick, error) {
+	t := m.final()
+	return t, m.loop.Snapshot(t, into)
+}
+
+// DesyncState copies into into the state whose fingerprint is the Ours of the
+// [*DesyncError] that ended the match; ok is false when it did not end so.
+func (m *Lockstep[S, I]) DesyncState(into *S) (t driftback.Tick, ok bool) {
+	var desync *DesyncError
+	if !errors.As(m.err, &desync) {
+		return 0, false
+	}
+	if desync.Tick == m.loop.Next() && m.finished {
+		return desync.Tick, m.loop.Snapshot(desync.Tick, into) == nil
+	}
+	return desync.Tick, m.kept.load(desync.Tick, into)
+}
+
+// Tick handles what has arrived, re-simulates if a guess was wrong, runs the next
+// tick if the prediction window allows, and sends what is due. It never blocks.
+//
+// now is the time since any fixed moment. local has one input for each participant
+// that this peer plays, in order. They are used when the result is [Advanced] and
+// only then, for the tick that InputFor names; a game keeps pressed edges until
+// they have been used. A wrong number of inputs, or one that Config.Valid refuses,
+// is an error that does not end the match.
+func (m *Lockstep[S, I]) Tick(now time.Duration, local ...I) (Result, error) {
+	if m.err == nil {
+		if len(local) != len(m.own) {
+			return Result{Phase: Stalled}, fmt.Errorf("session: Tick was given %d inputs, and this peer plays %d participants: give one for each", len(local), len(m.own))
+		}
+		for i, in := range local {
+			if m.cfg.Valid != nil && !m.cfg.Valid(in) {
+				return Result{Phase: Stalled}, fmt.Errorf("session: Config.Valid refuses participant %d's own input %+v", m.own[i], in)
+			}
+		}
+	}
+	return m.turn(now, local)
+}
+
+// Poll does all that Tick does but run the next tick: for the lobby, and after
+// the last tick.
+func (m *Lockstep[S, I]) Poll(now time.Duration) (Result, error) { return m.turn(now, nil) }
+
+// turn is one call: what arrived, what it changes, what is next, what is sent.
+// Without inputs it runs no tick.
+func (m *Lockstep[S, I]) turn(now time.Duration, local []I) (Result, error) {
+	if m.err != nil {
+		return Result{Phase: Ended, Tick: m.loop.Next(), Confirmed: m.confirmed()}, m.err
+	}
+	m.effects.reports = m.effects.reports[:0]
+	m.result = Result{}
+	m.mesh.Poll(now)
+	if m.mesh.Phase() == mesh.Agreeing && !m.begun {
+		m.begin()
+	}
+	if m.begun && m.mesh.Phase() != mesh.Ended {
+		m.play(local)
+	}
+	m.mesh.Flush()
+	return m.conclude(), m.err
+}
+
+// begin starts the game from the seed that every peer had a hand in.
+func (m *Lockstep[S, I]) begin() {
+	m.begun = true
+	for p := range m.cfg.Players {
+		m.take(driftback.Participant(p))
+	}
+	if m.cfg.Start != nil {
+		m.cfg.Start(m.mesh.Seed(), m.loop.State())
+	}
+	var sum fingerprint.Sum
+	if m.hasher != nil {
+		sum = m.hasher.Sum(m.loop.State())
+	}
+	m.check(m.mesh.Begin(uint64(sum), m.hasher != nil))
+}
+
+// play brings the game up to date and, given inputs, runs the next tick if it may.
+func (m *Lockstep[S, I]) play(local []I) {
+	for p := range m.cfg.Players {
+		m.take(driftback.Participant(p))
+	}
+	started := m.read()
+	rerun, err := m.loop.Settle()
+	m.rerunTime += m.read() - started
+	m.result.Rerun = rerun
+	if m.check(err); m.err != nil {
+		return
+	}
+	m.fingerprintDue()
+	if local != nil || len(m.own) == 0 {
+		m.advance(local)
+	}
+	m.effects.settle(m.final())
+	m.finish()
+	m.log.Forget(m.final())
+}
+
+// read reads the optional clock.
+func (m *Lockstep[S, I]) read() time.Duration {
+	if m.cfg.Clock == nil {
+		return 0
+	}
+	return m.cfg.Clock()
+}
+
+// take hands a participant's new inputs from the mesh to the loop.
+func (m *Lockstep[S, I]) take(p driftback.Participant) {
+	for held := m.mesh.Held(p); m.supplied[p] < held && m.err == nil; m.supplied[p]++ {
+		var in I
+		if err := m.inputs.Parse(m.mesh.Input(p, m.supplied[p]), &in); err != nil {
+			m.check(err)
+			return
+		}
+		m.check(m.loop.Supply(p, m.supplied[p], in))
+	}
+}
+
+// advance runs the next tick on this peer's inputs, if it may.
+func (m *Lockstep[S, I]) advance(local []I) {
+	if m.mesh.Phase() != mesh.Playing {
+		return
+	}
+	t := m.loop.Next()
+	if m.finishAt != None && t >= m.finishAt {
+		m.result.Phase = Stalled
+		return
+	}
+	if !m.within(t) || m.mesh.Blocked() {
+		m.stall(t)
+		return
+	}
+	for i, p := range m.own {
+		in := local[i]
+		m.bytes = m.inputs.Append(m.bytes[:0], &in)
+		if m.check(m.mesh.Publish(p, m.mesh.Held(p), m.bytes)); m.err != nil {
+			return
+		}
+		m.take(p)
+	}
+	started := m.read()
+	_, err := m.loop.Advance()
+	m.stepTime += m.read() - started
+	if m.check(err); m.err != nil {
+		return
+	}
+	m.advanced++
+	m.result.Phase = Advanced
+	m.result.InputFor = t + driftback.Tick(m.cfg.InputDelay)
+}
+
+// within reports whether the prediction window allows tick t to run.
+func (m *Lockstep[S, I]) within(t driftback.Tick) bool {
+	if m.cfg.PredictionWindow == None {
+		return t < m.confirmed()
+	}
+	return t < m.confirmed()+m.cfg.window()
+}
+
+func (m *Lockstep[S, I]) stall(t driftback.Tick) {
+	m.stalled++
+	m.result.Phase = Stalled
+	m.waiting = m.waiting[:0]
+	for p := range m.cfg.Players {
+		if p := driftback.Participant(p); m.log.ConfirmedOf(p) == m.confirmed() && m.cfg.Players[p] != m.cfg.Self {
+			m.waiting = append(m.waiting, p)
+		}
+	}
+	m.result.WaitingFor = m.waiting
+	if m.cfg.AtLimit == Halt && !m.within(t) {
+		m.halt(fmt.Errorf("%w: tick %d is %d ticks beyond the confirmed tick %d, waiting for participants %v",
+			ErrPredictionLimit, t, t-m.confirmed(), m.confirmed(), m.waiting))
+	}
+}
+
+// fingerprintDue takes the fingerprint of every due tick that has become final.
+func (m *Lockstep[S, I]) fingerprintDue() {
+	for m.err == nil {
+		t, ok := m.mesh.Due()
+		if !ok || t > m.final() {
+			return
+		}
+		state := &m.due
+		if t == m.loop.Next() {
+			state = m.loop.State()
+		} else if m.check(m.loop.Snapshot(t, state)); m.err != nil {
+			return
+		}
+		// Without another peer nobody will disagree.
+		if len(m.peerStats) > 0 {
+			if m.check(m.kept.save(t, state)); m.err != nil {
+				return
+			}
+		}
+		sum := m.hasher.Sum(state)
+		m.check(m.hasher.Err())
+		m.check(m.mesh.Fingerprint(t, uint64(sum)))
+	}
+}
+
+// finish tells the mesh when the last tick is confirmed.
+func (m *Lockstep[S, I]) finish() {
+	t := m.loop.Next()
+	if m.finishAt == None || m.finished || t < m.finishAt || m.confirmed() < t || m.mesh.Phase() != mesh.Playing {
+		return
+	}
+	if due, ok := m.mesh.Due(); ok && due <= t {
+		m.fingerprintDue()
+	}
+	var sum fingerprint.Sum
+	if m.hasher != nil {
+		sum = m.hasher.Sum(m.loop.State())
+	}
+	m.finished = true
+	m.mesh.Finish(t, uint64(sum), m.hasher != nil)
+}
+
+// Finish sets the match's last tick: at is the first tick that does not run. It
+// must be alike on every peer and not below the next tick to run. When every peer
+// has confirmed all that came before, the match ends with [ErrFinished]; until
+// then keep calling Tick or Poll.
+func (m *Lockstep[S, I]) Finish(at driftback.Tick) error {
+	if at < m.loop.Next() || at < 1 {
+		return fmt.Errorf("session: Finish at tick %d, but the next tick to run is %d", at, m.loop.Next())
+	}
+	if m.finished {
+		return fmt.Errorf("session: Finish at tick %d, but tick %d has been confirmed as the last", at, m.finishAt)
+	}
+	m.finishAt = at
+	return nil
+}
+
+// Halt ends the match for every peer, for a reason of the game's own. The error of
+// this and every other peer wraps [ErrHalted].
+func (m *Lockstep[S, I]) Halt(reason string) {
+	if m.err == nil {
+		m.halt(fmt.Errorf("%w here, at tick %d: %s", ErrHalted, m.loop.Next(), reason))
+	}
+}
+
+func (m *Lockstep[S, I]) halt(err error) {
+	m.mesh.Halt(err)
+	m.err = m.explain(m.mesh.Err())
+}
+
+// Leave ends the match for this peer and tells the others, whose matches end with
+// [ErrPeerLeft].
+func (m *Lockstep[S, I]) Leave() {
+	if m.err == nil {
+		m.mesh.Leave()
+		m.err = m.explain(m.mesh.Err())
+	}
+}
+
+// check ends the match when an invariant of our own is broken, or when the game's
+// saving policy failed.
+func (m *Lockstep[S, I]) check(err error) {
+	if err != nil && m.err == nil {
+		m.halt(fmt.Errorf("%w: %w", ErrInternal, err))
+	}
+}
+
+// conclude completes the result of a call.
+func (m *Lockstep[S, I]) conclude() Result {
+	if err := m.mesh.Err(); err != nil && m.err == nil {
+		m.err = m.explain(err)
+	}
+	r := &m.result
+	r.Tick, r.Confirmed = m.loop.Next(), m.confirmed()
+	r.Effects, r.Events = m.effects.reports, m.mesh.Events()
+	switch {
+	case m.err != nil:
+		r.Phase = Ended
+	case r.Phase == Joining && m.mesh.Phase() == mesh.Playing:
+		r.Phase = Stalled
+	}
+	return *r
+}

@@ -1,0 +1,55 @@
+package session
+
+import (
+	"time"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/mesh"
+	"github.com/driftback/driftback/rewind"
+)
+
+// Stats is what a session has done since it began.
+type Stats struct {
+	// Tick is the next tick to run and Confirmed the first that lacks an input.
+	Tick, Confirmed driftback.Tick
+	// Advanced and Stalled count the calls of Tick, once the match was being played,
+	// that ran a tick and that could not.
+	Advanced, Stalled uint64
+	// Loop counts steps, rollbacks and their depths.
+	Loop rewind.Counts
+	// Agreed is the newest tick to whose fingerprint every peer has agreed.
+	Agreed driftback.Tick
+	// EffectsDropped and EventsDropped count what exceeded a bound.
+	EffectsDropped, EventsDropped uint64
+	// Refused counts what was dropped, by reason.
+	Refused [mesh.Refusals]uint64
+	// StepTime is spent in first runs of ticks, RerunTime in re-simulation; both are 0
+	// without a Config.Clock.
+	StepTime, RerunTime time.Duration
+	// Peers has the link to each other peer, by number. Borrowed until the next call
+	// of Stats.
+	Peers []PeerStats
+}
+
+// PeerStats is the link to one peer.
+type PeerStats struct {
+	Peer driftback.Peer
+	mesh.LinkStats
+}
+
+// Stats returns what the session has done so far.
+func (m *Lockstep[S, I]) Stats() Stats {
+	s := Stats{
+		Tick: m.loop.Next(), Confirmed: m.confirmed(),
+		Advanced: m.advanced, Stalled: m.stalled,
+		Loop: m.loop.Counts(), Agreed: m.mesh.Agreed(),
+		EffectsDropped: m.effects.dropped, EventsDropped: uint64(m.mesh.EventsDropped()),
+		Refused:  m.mesh.Refused(),
+		StepTime: m.stepTime, RerunTime: m.rerunTime,
+	}
+	for i := range m.peerStats {
+		m.peerStats[i].LinkStats, _ = m.mesh.Link(m.peerStats[i].Peer)
+	}
+	s.Peers = m.peerStats
+	return s
+}
