@@ -21,12 +21,12 @@ func Example() {
 		net.Advance(25 * time.Millisecond)
 		a.Send(1, []byte("jump"))
 		for m, ok := b.Receive(); ok; m, ok = b.Receive() {
-			fmt.Printf("%v %v from peer %d %s\n", net.Now(), m.Kind, m.From, m.Data)
+			fmt.Printf("%v %v from peer %d: %q\n", net.Now(), m.Kind, m.From, m.Data)
 		}
 	}
 	fmt.Println(net.Stats(0, 1).Sent, "sent")
 	// Output:
-	// 50ms up from peer 0
-	// 100ms datagram from peer 0 jump
+	// 50ms up from peer 0: ""
+	// 100ms datagram from peer 0: "jump"
 	// 3 sent
 }
