@@ -1,0 +1,207 @@
+package layout
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// A mode is what a run over ops is for.
+type mode uint8
+
+const (
+	encode mode = iota // memory to canonical bytes
+	decode             // and back
+	check              // find a field whose bytes mean nothing
+	mend               // make every NaN the canonical one
+)
+
+const (
+	nan32 uint32 = 0x7fc00000
+	nan64 uint64 = 0x7ff8000000000000
+)
+
+// run carries out ops on the canonical bytes b and the memory mem, which begin
+// at the offsets at and from. It returns −1, or for check the offset in b of a
+// unit at fault, not always the first.
+func run(ops []op, m mode, b, mem []byte, at, from int) int {
+	for i := range ops {
+		o := &ops[i]
+		at, from := at+o.at, from+o.mem
+		switch {
+		case o.body == nil:
+			if bad := o.run(m, b, mem, at, from, o, 1); bad >= 0 {
+				return bad
+			}
+		case o.flat:
+			for k := 0; k < o.count; k += o.block {
+				times := min(o.block, o.count-k)
+				for j := range o.body {
+					c := &o.body[j]
+					bad := c.run(m, b, mem, at+k*o.atStep+c.at, from+k*o.memStep+c.mem, o, times)
+					if bad >= 0 {
+						return bad
+					}
+				}
+			}
+		default:
+			for range o.count {
+				if bad := run(o.body, m, b, mem, at, from); bad >= 0 {
+					return bad
+				}
+				at, from = at+o.atStep, from+o.memStep
+			}
+		}
+	}
+	return -1
+}
+
+// run carries out one op without a body times over, by the steps of every.
+func (o *op) run(m mode, b, mem []byte, at, from int, every *op, times int) int {
+	switch m {
+	case encode, decode:
+		if o.code == raw {
+			if m == encode {
+				copyColumn(b[at:], mem[from:], every.atStep, every.memStep, o.n, times)
+			} else {
+				copyColumn(mem[from:], b[at:], every.memStep, every.atStep, o.n, times)
+			}
+			return -1
+		}
+		for range times {
+			o.convert(m, b[at:at+o.n], mem[from:from+o.memLen()])
+			at, from = at+every.atStep, from+every.memStep
+		}
+	case check, mend:
+		for range times {
+			if bad := o.inspect(m, b[at:at+o.n]); bad >= 0 {
+				return at + bad
+			}
+			at += every.atStep
+		}
+	}
+	return -1
+}
+
+// copyColumn copies n bytes times over. Lengths that are a word each have their
+// own loop, in which the copy is one load and one store.
+func copyColumn(to, from []byte, toStep, fromStep, n, times int) {
+	t, f := 0, 0
+	switch n {
+	case 1:
+		for range times {
+			to[t] = from[f]
+			t, f = t+toStep, f+fromStep
+		}
+	case 2:
+		for range times {
+			binary.NativeEndian.PutUint16(to[t:], binary.NativeEndian.Uint16(from[f:]))
+			t, f = t+toStep, f+fromStep
+		}
+	case 4:
+		for range times {
+			binary.NativeEndian.PutUint32(to[t:], binary.NativeEndian.Uint32(from[f:]))
+			t, f = t+toStep, f+fromStep
+		}
+	case 8:
+		for range times {
+			binary.NativeEndian.PutUint64(to[t:], binary.NativeEndian.Uint64(from[f:]))
+			t, f = t+toStep, f+fromStep
+		}
+	default:
+		for range times {
+			copy(to[t:t+n], from[f:f+n])
+			t, f = t+toStep, f+fromStep
+		}
+	}
+}
+
+// convert moves a stretch whose units differ between memory and canonical bytes.
+func (o *op) convert(m mode, b, mem []byte) {
+	switch o.code {
+	case swap2:
+		reverse(m, b, mem, 2)
+	case swap4:
+		reverse(m, b, mem, 4)
+	case swap8:
+		reverse(m, b, mem, 8)
+	case widenInt, widenUint:
+		widen(m, b, mem, binary.LittleEndian, o.code == widenInt)
+	case widenIntSwapped, widenUintSwapped:
+		widen(m, b, mem, binary.BigEndian, o.code == widenIntSwapped)
+	}
+}
+
+func reverse(m mode, b, mem []byte, word int) {
+	to, from := b, mem
+	if m == decode {
+		to, from = mem, b
+	}
+	for at := 0; at < len(to); at += word {
+		for i := range word {
+			to[at+i] = from[at+word-1-i]
+		}
+	}
+}
+
+func widen(m mode, b, mem []byte, order binary.ByteOrder, signed bool) {
+	for ; len(b) > 0; b, mem = b[8:], mem[4:] {
+		if m == decode {
+			order.PutUint32(mem, uint32(binary.LittleEndian.Uint64(b)))
+			continue
+		}
+		v := order.Uint32(mem)
+		if signed {
+			binary.LittleEndian.PutUint64(b, uint64(int64(int32(v))))
+		} else {
+			binary.LittleEndian.PutUint64(b, uint64(v))
+		}
+	}
+}
+
+// inspect looks at a stretch of canonical bytes. Checking, it returns the offset
+// of the first unit at fault; mending, it repairs what it finds.
+func (o *op) inspect(m mode, b []byte) int {
+	switch o.code {
+	case aBool:
+		for i, v := range b {
+			if v > 1 {
+				return i
+			}
+		}
+	case aFloat32:
+		for i := 0; i+4 <= len(b); i += 4 {
+			bits := binary.LittleEndian.Uint32(b[i:])
+			if bits&^(1<<31) <= 0x7f800000 || bits == nan32 {
+				continue
+			}
+			if m == check {
+				return i
+			}
+			binary.LittleEndian.PutUint32(b[i:], nan32)
+		}
+	case aFloat64:
+		for i := 0; i+8 <= len(b); i += 8 {
+			bits := binary.LittleEndian.Uint64(b[i:])
+			if bits&^(1<<63) <= 0x7ff<<52 || bits == nan64 {
+				continue
+			}
+			if m == check {
+				return i
+			}
+			binary.LittleEndian.PutUint64(b[i:], nan64)
+		}
+	case anInt32:
+		for i := 0; i+8 <= len(b); i += 8 {
+			if v := int64(binary.LittleEndian.Uint64(b[i:])); v < math.MinInt32 || v > math.MaxInt32 {
+				return i
+			}
+		}
+	case anUint32:
+		for i := 0; i+8 <= len(b); i += 8 {
+			if binary.LittleEndian.Uint64(b[i:]) > math.MaxUint32 {
+				return i
+			}
+		}
+	}
+	return -1
+}
