@@ -209,22 +209,22 @@ func (l *Log[I]) Inputs(t driftback.Tick, dst []I) error {
 	}
 	at := int(t) & l.mask
 	row := l.rows[at*l.n:][:l.n]
-	if l.marks[at].held != l.full {
-		l.guess(t, at, row)
+	if m := &l.marks[at]; m.held != l.full {
+		m.guessed = l.full &^ m.held
+		l.guess(t, m.guessed, row)
 	}
-	copy(dst, row)
+	dst = dst[:len(row)]
+	for p := range row { // beats a call of memmove for the few inputs there are
+		dst[p] = row[p]
+	}
 	return nil
 }
 
 // guess fills in what is missing from the row of tick t.
-func (l *Log[I]) guess(t driftback.Tick, at int, row []I) {
-	m := &l.marks[at]
-	missing := l.full &^ m.held
-	m.guessed = missing
+func (l *Log[I]) guess(t driftback.Tick, missing uint16, row []I) {
 	for ; missing != 0; missing &= missing - 1 {
 		p := bits.TrailingZeros16(missing)
-		last := &l.newest[p].in
-		tick := l.newest[p].tick
+		tick, last := l.newest[p].tick, &l.newest[p].in
 		if tick > t {
 			tick, last = l.newestBefore(p, t)
 		}
