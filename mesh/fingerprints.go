@@ -33,6 +33,7 @@ type fingerprints struct {
 // linkPrints are a peer's.
 type linkPrints struct {
 	ring     []uint64
+	came     []bool // whether ring holds the fingerprint of an index from next on
 	next     uint64 // index of the first that has not come
 	compared uint64 // index of the first that has not been compared
 	acked    uint64 // index of ours that it has not acknowledged
@@ -51,6 +52,7 @@ func (f *fingerprints) init(c *Config, links []link) {
 	f.keep = uint64(min(n, MaxUncompared))
 	for i := range links {
 		links[i].prints.ring = make([]uint64, n)
+		links[i].prints.came = make([]bool, n)
 	}
 }
 
@@ -132,16 +134,24 @@ func (m *Mesh) receiveSums(l *link, p *wire.Packet) {
 		index := p.Sums.First + uint64(i)
 		switch {
 		case index < t.next: // again
-		case index > t.next, index >= t.compared+uint64(len(t.ring)):
+		case index >= t.compared+uint64(len(t.ring)):
 			m.refuse(FarFingerprint)
-			return
 		default:
-			t.ring[index%uint64(len(t.ring))] = sum
-			t.next++
+			t.keep(index, sum)
 		}
 	}
 	m.compareSums(l)
 	m.updateAgreed()
+}
+
+// keep takes a fingerprint that may have overtaken others.
+func (t *linkPrints) keep(index, sum uint64) {
+	n := uint64(len(t.ring))
+	t.ring[index%n], t.came[index%n] = sum, true
+	for t.came[t.next%n] {
+		t.came[t.next%n] = false
+		t.next++
+	}
 }
 
 // compareSums compares what both sides have, in order.

@@ -221,6 +221,14 @@ func (m *Lockstep[S, I]) ConfirmedState(into *S) (driftback.Tick, error) {
 	return t, m.loop.Snapshot(t, into)
 }
 
+// Root returns this peer's fingerprint of the confirmed state as a due tick began,
+// a multiple of Config.FingerprintEvery; ok is false if it is not kept or not yet
+// known.
+func (m *Lockstep[S, I]) Root(t driftback.Tick) (sum fingerprint.Sum, ok bool) {
+	v, ok := m.mesh.Root(t)
+	return fingerprint.Sum(v), ok
+}
+
 // DesyncState copies into into the state whose fingerprint is the Ours of the
 // [*DesyncError] that ended the match; ok is false when it did not end so.
 func (m *Lockstep[S, I]) DesyncState(into *S) (t driftback.Tick, ok bool) {

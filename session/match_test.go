@@ -1,0 +1,261 @@
+package session_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/session"
+	"github.com/driftback/driftback/transport"
+	"github.com/driftback/driftback/transport/loopback"
+)
+
+// The game of these tests is made to notice everything: each input of each tick,
+// in order, changes the state for good.
+
+type input struct{ Buttons uint16 }
+
+type state struct {
+	Ticks  int64
+	Digest uint64
+	Pos    [4]int32
+	Held   [4]int16 // for how long each has held button 0
+}
+
+const (
+	effectPress = iota + 1
+	effectRound
+)
+
+func step(s *state, in []input, pass *driftback.Pass) {
+	for p, i := range in {
+		s.Digest = (s.Digest ^ uint64(i.Buttons) ^ uint64(p)<<16) * 0x9e3779b97f4a7c15
+		s.Digest ^= s.Digest >> 29
+		s.Pos[p] += int32(i.Buttons&3) - 1
+		if i.Buttons&1 == 0 {
+			s.Held[p] = 0
+			continue
+		}
+		if s.Held[p] == 0 {
+			pass.Raise(driftback.Effect{Kind: effectPress, Args: [3]int32{int32(p)}})
+		}
+		s.Held[p]++
+	}
+	s.Ticks++
+	if s.Ticks%100 == 0 {
+		pass.RaiseConfirmed(driftback.Effect{Kind: effectRound, Args: [3]int32{int32(s.Digest)}})
+	}
+}
+
+// script says what participant p presses for tick t: something held for a few
+// ticks at a time, as people do.
+type script func(p int, t driftback.Tick) input
+
+func play(hold int64) script {
+	return func(p int, t driftback.Tick) input {
+		x := uint64(int64(t)/hold)*0x9e3779b97f4a7c15 + uint64(p+1)*0xbf58476d1ce4e5b9
+		x ^= x >> 31
+		x *= 0x94d049bb133111eb
+		return input{Buttons: uint16(x >> 48)}
+	}
+}
+
+// oracle is one simulation that is given every input on time: a plain loop over
+// the step, which keeps the states of the last ticks.
+type oracle struct {
+	state  state
+	next   driftback.Tick
+	inputs script
+	delays []int
+	step   driftback.Step[state, input]
+	states [4096]state
+	// confirmed are the effects that a step raised for when they are confirmed.
+	confirmed [4096]int
+}
+
+func (o *oracle) at(t driftback.Tick) *state {
+	var pass driftback.Pass
+	in := make([]input, len(o.delays))
+	for ; o.next <= t; o.next++ {
+		o.states[o.next%4096] = o.state
+		for p, delay := range o.delays {
+			in[p] = input{}
+			if o.next >= driftback.Tick(delay) {
+				in[p] = o.inputs(p, o.next)
+			}
+		}
+		pass.Begin(o.next, nil)
+		o.step(&o.state, in, &pass)
+	}
+	return &o.states[t%4096]
+}
+
+// frame is the time between two calls of Tick.
+const frame = 16667 * time.Microsecond
+
+// A match is some peers over one network and one clock, and the oracle.
+type match struct {
+	t      testing.TB
+	net    *loopback.Network
+	oracle *oracle
+	peers  []*peer
+	script script
+	frames int
+	// check is called after every turn of every peer.
+	check func(p *peer, r session.Result)
+}
+
+type peer struct {
+	match   *match
+	self    driftback.Peer
+	config  session.Config[state, input]
+	session *session.Lockstep[state, input]
+	end     *loopback.Endpoint
+	err     error
+	// asleep: the peer's loop does not run.
+	asleep bool
+	// drift is what this peer's clock is ahead.
+	drift     time.Duration
+	confirmed driftback.Tick
+	checked   int // confirmed ticks compared with the oracle
+	advanced  int
+	stalled   int
+	effects   map[session.Report]int
+	events    []session.Event
+}
+
+// newMatch returns a match of n peers that play one participant each.
+func newMatch(t testing.TB, n int, change func(c *session.Config[state, input])) *match {
+	t.Helper()
+	m := &match{t: t, net: loopback.New(12345), script: play(7)}
+	m.oracle = &oracle{inputs: func(p int, t driftback.Tick) input { return m.script(p, t) }, step: step}
+	for i := range n {
+		c := session.Config[state, input]{
+			Step: step, Self: driftback.Peer(i), Match: 77, Game: "test", Nonce: uint64(i + 1),
+		}
+		for q := range n {
+			c.Players = append(c.Players, driftback.Peer(q))
+		}
+		if change != nil {
+			change(&c)
+		}
+		m.add(c)
+	}
+	return m
+}
+
+// add opens one more peer.
+func (m *match) add(c session.Config[state, input]) *peer {
+	p := &peer{match: m, self: c.Self, effects: map[session.Report]int{}, drift: time.Duration(c.Self) * time.Hour}
+	p.end = m.net.Open(c.Self)
+	c.Transport = p.end
+	p.open(c)
+	m.peers = append(m.peers, p)
+	m.oracle.delays = append(m.oracle.delays, c.InputDelay)
+	return p
+}
+
+func (p *peer) open(c session.Config[state, input]) {
+	s, err := session.New(c)
+	require.NoError(p.match.t, err)
+	p.config, p.session = c, s
+}
+
+// impair sets the impairment of every direction of every link.
+func (m *match) impair(im loopback.Impairment) {
+	for _, a := range m.peers {
+		for _, b := range m.peers {
+			if a != b {
+				require.NoError(m.t, m.net.Impair(a.self, b.self, im))
+			}
+		}
+	}
+}
+
+// run runs n frames, or fewer if every peer has ended.
+func (m *match) run(n int) {
+	for range n {
+		m.frames++
+		m.net.Advance(frame)
+		live := false
+		for _, p := range m.peers {
+			if !p.asleep && p.err == nil {
+				p.turn()
+				live = true
+			}
+		}
+		if !live {
+			return
+		}
+	}
+}
+
+// runUntil runs frames until every peer that is awake has confirmed tick t.
+func (m *match) runUntil(t driftback.Tick) {
+	m.t.Helper()
+	for from := m.frames; ; {
+		m.run(1)
+		done := true
+		for _, p := range m.peers {
+			require.NoError(m.t, p.err)
+			done = done && p.confirmed >= t
+		}
+		if done {
+			return
+		}
+		if m.frames-from > 20*int(t)+2000 {
+			m.t.Fatalf("after %d frames tick %d is not confirmed: %+v", m.frames, t, m.peers[0].session.Stats())
+		}
+	}
+}
+
+func (p *peer) turn() {
+	next := p.session.Stats().Tick + driftback.Tick(p.config.InputDelay)
+	r, err := p.session.Tick(p.match.net.Now()+p.drift, p.match.script(int(p.self), next))
+	p.err = err
+	switch r.Phase {
+	case session.Advanced:
+		p.advanced++
+		if r.InputFor != next {
+			p.match.t.Fatalf("the input for tick %d was published for tick %d", next, r.InputFor)
+		}
+	case session.Stalled:
+		p.stalled++
+	case session.Joining, session.Ended:
+	}
+	for _, e := range r.Effects {
+		p.effects[e]++
+	}
+	p.events = append(p.events, r.Events...)
+	p.compare()
+	if p.match.check != nil {
+		p.match.check(p, r)
+	}
+}
+
+// compare holds the newest confirmed state against the oracle.
+func (p *peer) compare() {
+	var s state
+	t, err := p.session.ConfirmedState(&s)
+	if err != nil {
+		p.match.t.Fatalf("peer %d: %v", p.self, err)
+	}
+	if t < p.confirmed {
+		p.match.t.Fatalf("peer %d confirmed tick %d after tick %d", p.self, t, p.confirmed)
+	}
+	if t == p.confirmed {
+		return
+	}
+	p.confirmed = t
+	p.checked++
+	if want := p.match.oracle.at(t); s != *want {
+		p.match.t.Fatalf("peer %d: the confirmed state as tick %d begins is %+v, and with every input on time it is %+v", p.self, t, s, *want)
+	}
+}
+
+// stats returns what one direction of a link has done.
+func (m *match) stats(from, to driftback.Peer) loopback.Stats { return m.net.Stats(from, to) }
+
+var _ transport.Transport = (*loopback.Endpoint)(nil)
