@@ -111,7 +111,7 @@ func (m *Mesh) compare(l *link, h *wire.Hello) error {
 		}
 	}
 	if !slices.Equal(named, l.plays) {
-		return &MismatchError{Peer: l.peer, Setting: "the participants that it plays", Ours: fmt.Sprint(l.plays), Theirs: fmt.Sprint(named)}
+		return &MismatchError{Peer: l.peer, Setting: "the participants that it plays", Ours: fmt.Sprintf("%d", l.plays), Theirs: fmt.Sprintf("%d", named)}
 	}
 	return nil
 }

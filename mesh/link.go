@@ -1,9 +1,6 @@
 package mesh
 
-import (
-	"math/bits"
-	"time"
-)
+import "time"
 
 const (
 	// sentTimes is how many packets back an echo can still be matched.
@@ -141,10 +138,4 @@ func (m *meter) measure(seq uint16, held, now time.Duration) {
 	}
 	m.jitter += ((sample - m.roundTrip).Abs() - m.jitter) / 4
 	m.roundTrip += (sample - m.roundTrip) / 8
-}
-
-// missing counts the packets inside the window that have not come yet.
-func (m *meter) missing() int {
-	known := min(m.age+1, lossWindow)
-	return int(known) - bits.OnesCount64(m.seen<<(lossWindow-known))
 }

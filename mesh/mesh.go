@@ -200,11 +200,11 @@ type link struct {
 	// By our participant, in the order of Mesh.own: the first tick that the peer has
 	// not acknowledged, and the first that it has not been sent at all.
 	acked, told []driftback.Tick
-	lastSent time.Duration
-	everSent bool
-	meter    meter
-	stats    LinkStats
-	prints   linkPrints
+	lastSent    time.Duration
+	everSent    bool
+	meter       meter
+	stats       LinkStats
+	prints      linkPrints
 }
 
 // owed is what has still to be sent on the reliable channel.

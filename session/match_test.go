@@ -71,8 +71,6 @@ type oracle struct {
 	delays []int
 	step   driftback.Step[state, input]
 	states [4096]state
-	// confirmed are the effects that a step raised for when they are confirmed.
-	confirmed [4096]int
 }
 
 func (o *oracle) at(t driftback.Tick) *state {
