@@ -1,0 +1,180 @@
+package bench
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/session"
+	"github.com/driftback/driftback/transport/loopback"
+)
+
+// frame is the time between two ticks of a match.
+const frame = time.Second / 60
+
+// links are what the network benchmarks play over.
+var links = []struct {
+	name string
+	link loopback.Impairment
+}{
+	{"clean", loopback.Impairment{}},
+	{"60ms", loopback.Impairment{Latency: 60 * time.Millisecond}},
+	{"100ms-5%loss", loopback.Impairment{Latency: 100 * time.Millisecond, Loss: 0.05}},
+}
+
+// BenchmarkNetworkedTick measures one tick of one of two peers over the loopback:
+// receiving, re-simulating, stepping, fingerprinting every eighth tick, sending,
+// and its share of the network itself. loopback-ns/op is that share, measured by
+// passing the same number of datagrams of the same size with no session, and
+// bare-ns/op is what the step alone takes. rollbacks/op says how much of a
+// rollback a tick has on average, bytes/op how much it sends.
+func BenchmarkNetworkedTick(b *testing.B) {
+
+	for _, c := range links {
+		b.Run(c.name, func(b *testing.B) { networkedTick(b, c.link) })
+	}
+}
+
+func networkedTick(b *testing.B, link loopback.Impairment) {
+	m := newDuel(b, link)
+	m.play(2000)
+	sent := m.net.Stats(0, 1)
+	size := max(int(sent.Bytes/max(sent.Sent, 1)), 1)
+	pipe := newPipe(b, link, size)
+	pipe.play(2000)
+	alone := aloneWorld{}
+	alone.play(2000)
+
+	before, beforeSent := m.rollbacks(), m.net.Stats(0, 1).Bytes
+	const round = 64
+	var engine, network, bare []float64
+	b.ReportAllocs()
+	b.ResetTimer()
+	rounds := 0
+	for done := 0; done < b.N; done += 2 * round {
+		rounds++
+		for i, turn := range []func(int){m.play, pipe.play, alone.play} {
+			start := time.Now()
+			turn(round)
+			// Two peers tick in each frame.
+			took := float64(time.Since(start).Nanoseconds()) / (2 * round)
+			switch i {
+			case 0:
+				engine = append(engine, took)
+			case 1:
+				network = append(network, took)
+			case 2:
+				bare = append(bare, took)
+			}
+		}
+	}
+	b.StopTimer()
+	ticks := float64(2 * round * rounds)
+	b.ReportMetric(median(engine), "ns/op")
+	b.ReportMetric(median(network), "loopback-ns/op")
+	b.ReportMetric(median(bare), "bare-ns/op")
+	b.ReportMetric(median(engine)/(median(network)+median(bare)), "x-of-both")
+	b.ReportMetric(float64(m.rollbacks()-before)/ticks, "rollbacks/op")
+	b.ReportMetric(float64(m.net.Stats(0, 1).Bytes-beforeSent)/(ticks/2), "bytes/op")
+}
+
+// duel is two sessions over one loopback.
+type duel struct {
+	tb    testing.TB
+	net   *loopback.Network
+	peers [2]*session.Lockstep[[32]uint64, input]
+}
+
+func newDuel(tb testing.TB, link loopback.Impairment) *duel {
+	tb.Helper()
+	m := &duel{tb: tb, net: loopback.New(1)}
+	for i := range m.peers {
+		p, err := session.New(session.Config[[32]uint64, input]{
+			Step: step[[32]uint64], Transport: m.net.Open(driftback.Peer(i)),
+			Self: driftback.Peer(i), Players: []driftback.Peer{0, 1}, Nonce: uint64(i + 1),
+		})
+		require.NoError(tb, err)
+		m.peers[i] = p
+		require.NoError(tb, m.net.Impair(driftback.Peer(i), driftback.Peer(1-i), link))
+	}
+	return m
+}
+
+// play runs n frames.
+func (m *duel) play(n int) {
+	for range n {
+		m.net.Advance(frame)
+		for i, p := range m.peers {
+			t := p.Stats().Tick
+			if _, err := p.Tick(m.net.Now(), input{Buttons: uint16(t) / 8 * uint16(i+1)}); err != nil {
+				m.tb.Fatal(err)
+			}
+		}
+	}
+}
+
+func (m *duel) rollbacks() (n uint64) {
+	for _, p := range m.peers {
+		n += p.Stats().Loop.Rollbacks
+	}
+	return n
+}
+
+// pipe passes datagrams both ways over a loopback with nobody behind it.
+type pipe struct {
+	net  *loopback.Network
+	ends [2]*loopback.Endpoint
+	data []byte
+}
+
+func newPipe(tb testing.TB, link loopback.Impairment, size int) *pipe {
+	tb.Helper()
+	p := &pipe{net: loopback.New(1), data: make([]byte, size)}
+	for i := range p.ends {
+		p.ends[i] = p.net.Open(driftback.Peer(i))
+		require.NoError(tb, p.net.Impair(driftback.Peer(i), driftback.Peer(1-i), link))
+	}
+	return p
+}
+
+func (p *pipe) play(n int) {
+	for range n {
+		p.net.Advance(frame)
+		for i, end := range p.ends {
+			for _, ok := end.Receive(); ok; {
+				_, ok = end.Receive()
+			}
+			end.Send(driftback.Peer(1-i), p.data)
+		}
+	}
+}
+
+// aloneWorld is two steps a frame and nothing else.
+type aloneWorld struct {
+	states [2][32]uint64
+	in     [2]input
+	pass   driftback.Pass
+}
+
+func (a *aloneWorld) play(n int) {
+	for range n {
+		for i := range a.states {
+			a.in[0].Buttons++
+			step(&a.states[i], a.in[:], &a.pass)
+		}
+	}
+}
+
+func TestAWarmNetworkedTickDoesNotAllocate(t *testing.T) {
+	for _, c := range links {
+		t.Run(c.name, func(t *testing.T) {
+			m := newDuel(t, c.link)
+			m.play(3000)
+			before := m.rollbacks()
+			require.Zero(t, testing.AllocsPerRun(600, func() { m.play(1) }))
+			require.Positive(t, m.rollbacks()-before, "the measured frames held rollbacks")
+		})
+	}
+}
