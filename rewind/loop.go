@@ -209,7 +209,8 @@ func (l *Loop[S, I]) Advance() (Span, error) {
 // RewindTo makes t, which must be from Oldest to Next, the next tick to run, and
 // the state the world as t began. The snapshots after it are dropped; the inputs
 // stay in the log. If a wrong guess was used before t, the ticks from there to t
-// are run again first.
+// are run again first. After an error Next is what it was, and a Settle that
+// succeeds makes the state right.
 func (l *Loop[S, I]) RewindTo(t driftback.Tick) error {
 	if l.running {
 		return ErrRunning
@@ -225,6 +226,7 @@ func (l *Loop[S, I]) RewindTo(t driftback.Tick) error {
 		}
 	case t < l.next:
 		if err := l.load(place, t, &l.state); err != nil {
+			l.earliest = t // the state may be half of two; running t again makes it whole
 			return err
 		}
 	}
@@ -315,10 +317,10 @@ func (l *Loop[S, I]) rerun(from, to driftback.Tick) (Span, error) {
 
 // run runs tick t once, on the inputs in l.in.
 func (l *Loop[S, I]) run(t driftback.Tick) {
+	l.running = true
 	if l.fill != nil {
 		l.fill(t, l.statuses)
 	}
-	l.running = true
 	l.pass.Begin(t, l.statuses)
 	l.step(&l.state, l.in, &l.pass)
 	l.counts.Steps++
