@@ -50,6 +50,8 @@ func TestAControlMessageIsRefusedByName(t *testing.T) {
 		"a finish past the last tick":          {"03 00 81 80 80 80 80 80 80 80 40", "a tick is 4611686018427387905"},
 		"a leave with an escape code":          {"04 00 00 01 1b", "the text holds the control character U+001B"},
 		"a leave with a delete":                {"04 00 00 01 7f", "the text holds the control character U+007F"},
+		"a leave with the last C0 control":     {"04 00 00 01 1f", "the text holds the control character U+001F"},
+		"a leave with the last C1 control":     {"04 00 00 02 c2 9f", "the text holds the control character U+009F"},
 		"a leave with a C1 control":            {"04 00 00 02 c2 9b", "the text holds the control character U+009B"},
 		"a leave cut inside its text":          {"04 00 00 05 61", "cut short"},
 		"a disagreement cut short":             {"05 07 00", "cut short: 8 bytes are needed and 1 are left"},

@@ -30,13 +30,13 @@ func ExamplePacket() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println("run of", in.Runs[0].Count, "from tick", in.Runs[0].First, "inputs", in.Runs[0].Inputs)
+	fmt.Println("run of", in.Runs[0].Count, "from tick", in.Runs[0].First, "inputs", fmt.Sprintf("%x", in.Runs[0].Inputs))
 	fmt.Println("participant", in.Acks[0].Participant, "next", in.Acks[0].Next)
 
 	fmt.Println(in.Parse(b[:len(b)-1], stride))
 	// Output:
 	// 15 bytes
-	// run of 3 from tick 100 inputs [1 0 1 0 5 0]
+	// run of 3 from tick 100 inputs 010001000500
 	// participant 1 next 99
 	// wire: malformed: byte 14: cut short: a difference of ticks does not end
 }

@@ -61,6 +61,7 @@ func TestAPacketIsRefusedByName(t *testing.T) {
 		"a run of 513 ticks in one group":       {1, "a2" + header + "00 05 fe 0f 01", "a run of 513 ticks or more, and at most 512"},
 		"a run of 513 ticks in two groups":      {1, "a2" + header + "00 05 f8 0f 01 03 02", "a run of 513 ticks or more, and at most 512"},
 		"a run of absurdly many ticks":          {1, "a2" + header + "00 05 fe ff ff ff ff ff ff ff ff 01 01", "the header of a group is 18446744073709551614, and at most 2048"},
+		"one input more than a packet holds":    {256, "a2" + header + "10 01 fa 07" + strings.Repeat("00", 256) + "01 01 03" + strings.Repeat("00", 256), "the packet holds 65792 bytes of input or more, and at most 65536"},
 		"two groups where one would do":         {1, "a2" + header + "00 05 01 01 03 02", "two groups in a row where one would do"},
 		"a held input held on by another group": {1, "a2" + header + "00 05 00 01 02 01", "a group begins with the input that the last one ended with"},
 		"a held input begun in a row":           {1, "a2" + header + "00 05 05 01 02 02 02", "a group begins with the input that the last one ended with"},
@@ -264,9 +265,12 @@ func TestTheTagIsReadWithoutTheRest(t *testing.T) {
 }
 
 func TestAParsedPacketOutlivesTheBytesAndNotTheNextParse(t *testing.T) {
-	b := roundTrip(t, &wire.Packet{Runs: []wire.Run{run(0, 1, 1, 1, 2), held(1, 1, 300, 7)}}, 1)
+	b := roundTrip(t, &wire.Packet{
+		Runs: []wire.Run{run(0, 1, 1, 1, 2), held(1, 1, 300, 7)}, Sums: wire.Sums{First: 9, List: []uint64{1}},
+	}, 1)
 	var p wire.Packet
 	require.NoError(t, p.Parse(b, 1))
+	require.NoError(t, p.Parse(b, 1)) // into slices that are long enough by now
 	clear(b)
 	require.Equal(t, []byte{1, 2}, p.Runs[0].Inputs)
 	require.Equal(t, bytes.Repeat([]byte{7}, 300), p.Runs[1].Inputs)
@@ -277,6 +281,7 @@ func TestAParsedPacketOutlivesTheBytesAndNotTheNextParse(t *testing.T) {
 	require.NoError(t, p.Parse(roundTrip(t, &wire.Packet{Seq: 3}, 1), 1))
 	require.Empty(t, p.Runs)
 	require.EqualValues(t, 3, p.Seq)
+	require.Zero(t, p.Sums.First)
 }
 
 func TestAWarmPacketDoesNotAllocate(t *testing.T) {
