@@ -24,8 +24,9 @@ func checkStride(kind error, stride int) error {
 	return nil
 }
 
-// reader reads a message from its first byte. After the first fault it returns
-// zeros, and err keeps what was wrong.
+// reader reads a message from its first byte. At the first fault it keeps what was
+// wrong in err and forgets the bytes that are left, so that from there on it
+// returns zeros.
 type reader struct {
 	b   []byte
 	at  int
@@ -37,9 +38,11 @@ type reader struct {
 
 func (r *reader) refuse(format string, args ...any) {
 	if r.err == nil {
-		r.err = fmt.Errorf("%w: byte %d: %s", ErrMalformed, r.at, fmt.Sprintf(format, args...))
+		r.fail(fmt.Errorf("%w: byte %d: %s", ErrMalformed, r.at, fmt.Sprintf(format, args...)))
 	}
 }
+
+func (r *reader) fail(err error) { r.err, r.b = err, r.b[:r.at] }
 
 // end returns what was wrong, which may be that not everything was read.
 func (r *reader) end() error {
@@ -51,9 +54,6 @@ func (r *reader) end() error {
 
 // take returns the next n bytes, borrowed, or nil when they are not there.
 func (r *reader) take(n int) []byte {
-	if r.err != nil {
-		return nil
-	}
 	if left := len(r.b) - r.at; n > left {
 		r.refuse("cut short: %d bytes are needed and %d are left", n, left)
 		return nil
@@ -63,10 +63,12 @@ func (r *reader) take(n int) []byte {
 }
 
 func (r *reader) byte() byte {
-	if b := r.take(1); b != nil {
-		return b[0]
+	if r.at == len(r.b) {
+		r.take(1) // says so
+		return 0
 	}
-	return 0
+	r.at++
+	return r.b[r.at-1]
 }
 
 func (r *reader) uint16() uint16 {
@@ -85,13 +87,6 @@ func (r *reader) uint64() uint64 {
 
 // number reads a uvarint that is at most limit. what names it in an error.
 func (r *reader) number(what string, limit uint64) uint64 {
-	if r.err != nil {
-		return 0
-	}
-	if r.at < len(r.b) && r.b[r.at] < 0x80 && uint64(r.b[r.at]) <= limit {
-		r.at++
-		return uint64(r.b[r.at-1])
-	}
 	v, n := binary.Uvarint(r.b[r.at:])
 	switch {
 	case n == 0:

@@ -237,7 +237,7 @@ func (r *reader) hello() Control {
 		r.refuse("a hello that is not ours")
 	}
 	if version := r.uint16(); r.err == nil && version != Version {
-		r.err = &VersionError{Ours: Version, Theirs: version}
+		r.fail(&VersionError{Ours: Version, Theirs: version})
 	}
 	h := Hello{Match: r.uint64(), Nonce: r.uint64()}
 	settings := int(r.byte())

@@ -46,9 +46,7 @@ func TestTheGoldenVectorsAreWhatIsAppended(t *testing.T) {
 	if *update {
 		require.NoError(t, os.WriteFile(goldenFile, []byte(b.String()), 0o644))
 	}
-	golden, err := os.ReadFile(goldenFile)
-	require.NoError(t, err)
-	require.Equal(t, string(golden), b.String(), "the format has changed: every peer needs the same one, so raise Version")
+	require.Equal(t, goldenText(t), b.String(), "the format has changed: every peer needs the same one, so raise Version")
 }
 
 func TestTheGoldenVectorsReadAsTheyWereMeant(t *testing.T) {
@@ -208,11 +206,17 @@ func describeControl(c wire.Control) string {
 	return "unknown"
 }
 
-func readVectors(t *testing.T) []vector {
+// goldenText reads the file, whatever line ends it was checked out with.
+func goldenText(t *testing.T) string {
 	t.Helper()
 	golden, err := os.ReadFile(goldenFile)
 	require.NoError(t, err)
-	body, ok := strings.CutPrefix(strings.ReplaceAll(string(golden), "\r\n", "\n"), goldenHead)
+	return strings.ReplaceAll(string(golden), "\r\n", "\n")
+}
+
+func readVectors(t *testing.T) []vector {
+	t.Helper()
+	body, ok := strings.CutPrefix(goldenText(t), goldenHead)
 	require.True(t, ok)
 	var vectors []vector
 	for line := range strings.Lines(body) {

@@ -254,19 +254,23 @@ func (p *Packet) Parse(b []byte, stride int) error {
 }
 
 func (p *Packet) clear() {
-	*p = Packet{
-		Runs: p.Runs[:0], Acks: p.Acks[:0], Sums: Sums{List: p.Sums.List[:0]}, decoded: p.decoded[:0],
-	}
+	p.Tag, p.Seq, p.Echo, p.SumAck = 0, 0, Echo{}, SumAck{}
+	p.Runs, p.Acks, p.decoded = p.Runs[:0], p.Acks[:0], p.decoded[:0]
+	p.Sums.First, p.Sums.List = 0, p.Sums.List[:0]
 }
 
 func (p *Packet) parse(r *reader, stride int) {
-	flags := r.byte()
+	header := r.take(HeaderSize)
+	if header == nil {
+		return
+	}
+	flags := header[0]
 	if flags&packetMarkMask != packetMark {
 		r.refuse("the message does not begin as a packet does")
 		return
 	}
-	p.Tag = r.uint16()
-	p.Seq = r.uint16()
+	p.Tag = binary.LittleEndian.Uint16(header[1:])
+	p.Seq = binary.LittleEndian.Uint16(header[3:])
 	if flags&hasEcho != 0 {
 		p.Echo = Echo{Set: true, Seq: r.uint16(), HeldMicros: uint32(r.number("the time an echo was held", 1<<32-1))}
 	}

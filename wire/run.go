@@ -109,13 +109,15 @@ func appendGroups(b, inputs []byte, stride int) []byte {
 
 // stretch returns how many inputs at the start of inputs are equal.
 func stretch(inputs []byte, stride int) int {
-	same := inputs[stride:]
-	for i := range same {
-		if same[i] != inputs[i] {
-			return i/stride + 1
-		}
+	// Inputs are equal as long as each byte equals the one a stride before it.
+	next, same := inputs[stride:], 0
+	for same+8 <= len(next) && binary.LittleEndian.Uint64(next[same:]) == binary.LittleEndian.Uint64(inputs[same:]) {
+		same += 8
 	}
-	return len(inputs) / stride
+	for same < len(next) && next[same] == inputs[same] {
+		same++
+	}
+	return same/stride + 1
 }
 
 // parseGroups reads the inputs of a run into p.decoded and returns them. When
@@ -146,12 +148,10 @@ func (p *Packet) parseGroups(r *reader, stride int) []byte {
 			r.refuse("%s: the inputs could be written shorter", why)
 			return nil
 		}
-		if literal {
-			p.decoded = append(p.decoded, in...)
-		} else {
-			for range n {
-				p.decoded = append(p.decoded, in...)
-			}
+		group := len(p.decoded)
+		p.decoded = append(p.decoded, in...)
+		for end := group + n*stride; len(p.decoded) < end; {
+			p.decoded = append(p.decoded, p.decoded[group:min(len(p.decoded), group+end-len(p.decoded))]...)
 		}
 		ticks += n
 		afterLiteral = literal
