@@ -12,9 +12,9 @@ type rect struct{ left, right, bottom, top fixed.Num }
 
 func (r *rect) empty() bool { return r.left >= r.right }
 
-// meets says whether two boxes share more than an edge.
+// meets says whether two boxes share more than an edge. An empty one meets nothing.
 func (r *rect) meets(o *rect) bool {
-	return r.left < o.right && o.left < r.right && r.bottom < o.top && o.bottom < r.top
+	return !r.empty() && !o.empty() && r.left < o.right && o.left < r.right && r.bottom < o.top && o.bottom < r.top
 }
 
 // at puts a box on the stage.
@@ -73,7 +73,7 @@ func (f *Fighter) hurt() rect {
 	b := &hurtStanding
 	switch {
 	case f.Action == Lying, f.Action == GetUp, f.Action == Hurl, f.Action == Caught,
-		f.Action == HitAir && f.Combo >= maxCombo, f.Health == 0:
+		f.Action == HitAir && f.Combo == maxCombo, f.Health == 0:
 		return rect{}
 	case f.airborne():
 		b = &hurtAir

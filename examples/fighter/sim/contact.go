@@ -16,41 +16,42 @@ type blow struct {
 // who strike each other on the same tick are both hit, whichever is looked at first.
 func (s *State) contacts(pass *driftback.Pass) {
 	s.clash(pass)
-	var met [Sides][2]blow // against each side
-	var count [Sides]int
+	var met [Sides]blow // by each side
 	for side := range s.Fighters {
-		f, foe := &s.Fighters[side], &s.Fighters[1-side]
-		hurt := foe.hurt()
-		if hurt.empty() {
-			continue
-		}
-		if r := f.hit(); !r.empty() && r.meets(&hurt) {
-			met[1-side][count[1-side]] = blow{&moves[f.Action], f.Facing, true}
-			count[1-side]++
-		}
-		if r := s.Shots[side].hit(); !r.empty() && r.meets(&hurt) {
-			met[1-side][count[1-side]] = blow{&moves[Fireball], int8(s.Shots[side].Dir), false}
-			count[1-side]++
-			s.Shots[side] = Shot{}
-		}
+		met[side] = s.meeting(side)
 	}
-	if count != [Sides]int{} {
+	if met[0].move != nil || met[1].move != nil {
 		// One draw for both sides, so that who is looked at first does not matter.
 		luck := int16(s.Rand.IntN(5)) - 2
-		guards := [Sides]bool{s.Fighters[0].guards(), s.Fighters[1].guards()}
 		for side := range met {
-			for i := range count[side] {
-				s.suffer(side, &met[side][i], guards[side], luck, pass)
+			if b := &met[1-side]; b.move != nil {
+				s.suffer(side, b, luck, pass)
 			}
 		}
 	}
 	s.grabs(pass)
 }
 
+// meeting returns the blow that one side now deals the other, if any. A limb comes
+// before a projectile, which then flies on.
+func (s *State) meeting(side int) blow {
+	f, shot, foe := &s.Fighters[side], &s.Shots[side], &s.Fighters[1-side]
+	hurt := foe.hurt()
+	if r := f.hit(); r.meets(&hurt) {
+		return blow{&moves[f.Action], f.Facing, true}
+	}
+	if r := shot.hit(); r.meets(&hurt) {
+		dir := int8(shot.Dir)
+		*shot = Shot{}
+		return blow{&moves[Fireball], dir, false}
+	}
+	return blow{}
+}
+
 // clash ends two projectiles that meet.
 func (s *State) clash(pass *driftback.Pass) {
 	a, b := s.Shots[0].hit(), s.Shots[1].hit()
-	if a.empty() || b.empty() || !a.meets(&b) {
+	if !a.meets(&b) {
 		return
 	}
 	pass.Raise(effect(KindClash, 0, ((s.Shots[0].X + s.Shots[1].X) / 2).Floor()))
@@ -74,19 +75,22 @@ func (f *Fighter) stops(m *move) bool {
 }
 
 // suffer lets a blow do what it does to the fighter it has met.
-func (s *State) suffer(side int, b *blow, guarding bool, luck int16, pass *driftback.Pass) {
+func (s *State) suffer(side int, b *blow, luck int16, pass *driftback.Pass) {
 	f, striker, m := &s.Fighters[side], &s.Fighters[1-side], b.move
 	result := Landed
-	if guarding && f.stops(m) {
+	if f.guards() && f.stops(m) {
 		result = Blocked
 		s.block(side, b, pass)
 	} else {
 		s.wound(side, b, luck, pass)
 	}
-	f.HitStop = m.hitStop
+	f.HitStop = max(f.HitStop, m.hitStop)
 	f.VX, f.Shoved = m.push*fixed.Num(b.dir), b.body
 	if b.body {
-		striker.Contact, striker.HitStop = result, m.hitStop
+		striker.HitStop = max(striker.HitStop, m.hitStop)
+		if striker.strikes() { // and has not just been struck itself
+			striker.Contact = result
+		}
 	}
 }
 

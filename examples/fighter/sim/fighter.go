@@ -102,38 +102,42 @@ func (s *State) act(side int, pass *driftback.Pass) {
 			f.Age = moves[f.Action].total() // it hangs on until the feet touch the ground
 		}
 	case Land:
-		s.recover(side, f.Age >= landTicks, pass)
+		s.release(side, f.Age >= landTicks, pass)
 	case Jab, Straight, Overhead, LowKick, Sweep, Fireball, Grab:
 		s.striking(side, pass)
 	case Hurl:
-		if f.Age >= hurlTicks {
+		if f.Age == hurlTicks {
 			s.hurl(side, pass)
 		}
+		s.release(side, f.Age >= hurlTicks+hurledTicks, pass)
 	case Caught:
 		if f.Age < techTicks && f.Buffered&Throw != 0 {
 			f.part(foe)
 			pass.Raise(effect(KindTech, side))
 		}
 	case Parted:
-		s.recover(side, f.Age >= partedTicks, pass)
+		s.release(side, f.Age >= partedTicks, pass)
 	case HitHigh, HitLow, BlockHigh, BlockLow:
 		f.Stun = max(f.Stun-1, 0)
-		s.recover(side, f.Stun == 0, pass)
+		s.release(side, f.Stun == 0, pass)
 	case Lying:
 		if f.Age >= lyingTicks && f.Health > 0 {
 			f.begin(GetUp)
 			f.face(foe)
 		}
 	case GetUp:
-		s.recover(side, f.Age >= getUpTicks, pass)
+		s.release(side, f.Age >= getUpTicks, pass)
 	}
 }
+
+// lights is the rank of the strikes that may follow each other.
+const lights = 1
 
 // maxAge bounds Age: standing about for longer looks no different.
 const maxAge = 10_000
 
-// recover sets a fighter free once it is over, and lets it choose at once.
-func (s *State) recover(side int, over bool, pass *driftback.Pass) {
+// release sets a fighter free once it is over, and lets it choose at once.
+func (s *State) release(side int, over bool, pass *driftback.Pass) {
 	if !over {
 		return
 	}
@@ -219,7 +223,7 @@ func (s *State) striking(side int, pass *driftback.Pass) {
 		return
 	}
 	if f.Contact != Nothing && f.Action != Fireball && f.Age < m.startup+m.active+recoverTicks {
-		if next, ok := f.asked(s.Shots[side].Life > 0); ok && moves[next].rank > m.rank {
+		if next, ok := f.asked(s.Shots[side].Life > 0); ok && (moves[next].rank > m.rank || moves[next].rank == lights && m.rank == lights) {
 			s.strike(side, next)
 			return
 		}
@@ -243,23 +247,21 @@ func (f *Fighter) part(foe *Fighter) {
 	for _, who := range [...]*Fighter{f, foe} {
 		who.begin(Parted)
 		who.Buffered, who.Buffer = 0, 0
-		who.VX = -who.ahead(partedSpeed)
+		who.VX, who.Shoved = -who.ahead(partedSpeed), true
 	}
 }
 
-// hurl ends a throw: its victim flies.
+// hurl lets go of a throw's victim: it flies.
 func (s *State) hurl(side int, pass *driftback.Pass) {
 	f, victim := &s.Fighters[side], &s.Fighters[1-side]
 	m := &moves[Grab]
-	f.begin(Stand)
 	victim.begin(HitAir)
 	victim.Y = px // off the ground
 	victim.VX, victim.VY, victim.Shoved = f.ahead(m.push), m.launch, false
 	if s.Phase == Fight {
-		victim.Combo = maxCombo // nobody can join in
 		damage := min(m.damage, victim.Health)
 		victim.Health -= damage
-		victim.Damage = damage
+		victim.Combo, victim.Damage = 1, damage
 		pass.Raise(effect(KindHit, 1-side, int(damage), 1))
 	}
 }

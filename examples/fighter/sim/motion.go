@@ -77,7 +77,7 @@ func (s *State) fall(side int, pass *driftback.Pass) {
 func (s *State) hold() {
 	for side := range s.Fighters {
 		f, victim := &s.Fighters[side], &s.Fighters[1-side]
-		if f.Action == Hurl {
+		if f.Action == Hurl && victim.Action == Caught {
 			victim.X = (f.X + f.ahead(holdDistance)).Clamp(-wall, wall)
 		}
 	}

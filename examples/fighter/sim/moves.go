@@ -73,7 +73,7 @@ type move struct {
 	hitStun, blockStun        int16
 	hitStop                   int16
 	level                     level
-	rank                      uint8     // a blow that has met somebody may turn into one of a higher rank
+	rank                      uint8     // a strike that has met somebody may turn into one of a higher rank, or light into light
 	push                      fixed.Num // backwards, for whoever is hit or blocks
 	launch                    fixed.Num // upwards; 0 leaves a standing foe on its feet
 	lunge                     fixed.Num // forwards, during start-up
@@ -86,39 +86,39 @@ const px = fixed.One
 
 var moves = [actions]move{
 	Jab: {
-		startup: 4, active: 3, recovery: 7, damage: 30, hitStun: 16, blockStun: 11, hitStop: 7,
-		rank: 1, push: 4 * px, reach: box{14, 62, 40, 16},
+		startup: 4, active: 3, recovery: 7, damage: 40, hitStun: 16, blockStun: 11, hitStop: 7,
+		rank: 1, push: 3 * px, reach: box{14, 62, 40, 16},
 	},
 	Straight: {
-		startup: 8, active: 4, recovery: 17, damage: 85, hitStun: 21, blockStun: 15, hitStop: 10,
+		startup: 8, active: 4, recovery: 17, damage: 110, hitStun: 21, blockStun: 15, hitStop: 10,
 		rank: 2, push: 6 * px, lunge: px, reach: box{14, 56, 58, 20},
 	},
 	Overhead: {
-		startup: 20, active: 3, recovery: 18, damage: 75, hitStun: 22, blockStun: 14, hitStop: 10,
+		startup: 20, active: 3, recovery: 18, damage: 100, hitStun: 22, blockStun: 14, hitStop: 10,
 		level: high, rank: 2, push: 5 * px, lunge: px, reach: box{10, 36, 50, 58},
 	},
 	LowKick: {
-		startup: 5, active: 3, recovery: 8, damage: 28, hitStun: 15, blockStun: 11, hitStop: 7,
-		level: low, rank: 1, push: 4 * px, reach: box{14, 2, 46, 16},
+		startup: 5, active: 3, recovery: 8, damage: 38, hitStun: 15, blockStun: 11, hitStop: 7,
+		level: low, rank: 1, push: 3 * px, reach: box{14, 2, 46, 16},
 	},
 	Sweep: {
-		startup: 9, active: 4, recovery: 22, damage: 80, hitStun: 20, blockStun: 15, hitStop: 10,
+		startup: 9, active: 4, recovery: 22, damage: 100, hitStun: 20, blockStun: 15, hitStop: 10,
 		level: low, rank: 2, push: 3 * px, launch: 4 * px, reach: box{14, 0, 62, 16},
 	},
 	JumpKick: {
-		startup: 4, active: 14, recovery: 30, damage: 45, hitStun: 16, blockStun: 12, hitStop: 7,
+		startup: 4, active: 14, recovery: 30, damage: 60, hitStun: 16, blockStun: 12, hitStop: 7,
 		level: high, push: 4 * px, reach: box{4, 8, 36, 28},
 	},
 	JumpStrike: {
-		startup: 7, active: 8, recovery: 30, damage: 80, hitStun: 21, blockStun: 15, hitStop: 10,
+		startup: 7, active: 8, recovery: 30, damage: 105, hitStun: 21, blockStun: 15, hitStop: 10,
 		level: high, push: 5 * px, reach: box{2, 2, 44, 34},
 	},
 	Fireball: {
-		startup: 14, active: 1, recovery: 26, damage: 60, chip: 8, hitStun: 20, blockStun: 14, hitStop: 8,
+		startup: 14, active: 1, recovery: 26, damage: 80, chip: 10, hitStun: 20, blockStun: 14, hitStop: 8,
 		rank: 3, push: 5 * px, reach: box{-12, -10, 24, 20},
 	},
 	Grab: {
-		startup: 4, active: 2, recovery: 22, damage: 110, push: 5 * px, launch: 5 * px,
+		startup: 4, active: 2, recovery: 22, damage: 140, push: 5 * px, launch: 5 * px,
 	},
 }
 
@@ -128,6 +128,7 @@ const (
 	landTicks    = 3
 	bufferTicks  = 6
 	hurlTicks    = 24
+	hurledTicks  = 18 // a thrower needs after letting go
 	techTicks    = 10 // of a throw, during which its victim can break it
 	partedTicks  = 18
 	lyingTicks   = 26
@@ -149,8 +150,8 @@ const (
 	gravity      = px / 2
 	partedSpeed  = 6 * px
 	shotSpeed    = 5 * px
-	friction     = px * 7 / 8 // what is left of a push after a tick
-	knockUp      = 5 * px     // for a blow in the air that does not launch by itself
+	friction     = px * 13 / 16 // what is left of a push after a tick
+	knockUp      = 5 * px       // for a blow in the air that does not launch by itself
 )
 
 const (

@@ -139,7 +139,7 @@ func Start(seed uint64, s *State) { *s = New(seed) }
 
 // Step advances the game by one tick. in[0] plays fighter 0 and in[1] fighter 1; a
 // missing input is nothing held, more are ignored, and so are buttons that do not
-// exist. A participant who is not at the controls stands still.
+// exist.
 func Step(s *State, in []Input, pass *driftback.Pass) {
 	var held [Sides]uint16
 	for side := range min(Sides, len(in)) {
