@@ -59,6 +59,9 @@ func (o *op) memLen() int {
 // it needs one. Neighbours with the same code become one op, so that a struct
 // without padding is one run of bytes and so is an array of it.
 func opsOf(n *node, leaf func(*node) (code, bool)) []op {
+	if n.size == 0 {
+		return nil
+	}
 	switch n.kind {
 	case reflect.Struct:
 		var ops []op
