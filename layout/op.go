@@ -59,6 +59,9 @@ func (o *op) memLen() int {
 // it needs one. Neighbours with the same code become one op, so that a struct
 // without padding is one run of bytes and so is an array of it.
 func opsOf(n *node, leaf func(*node) (code, bool)) []op {
+	if n.size == 0 {
+		return nil
+	}
 	switch n.kind {
 	case reflect.Struct:
 		var ops []op
@@ -124,14 +127,14 @@ func repeat(body []op, array *node) []op {
 // pieces cuts short runs into words, two of which may overlap: copying a word is
 // one instruction where a run of any length is a call.
 func pieces(body []op) []op {
-	const longest = 32 // above it the call is no slower
+	const longest = 64 // above it the call is no slower
 	var cut []op
 	for _, o := range body {
 		if o.code != raw || o.n > longest {
 			cut = append(cut, o)
 			continue
 		}
-		word := 8
+		word := 16
 		for word > o.n {
 			word /= 2
 		}

@@ -129,7 +129,7 @@ func rootName(t reflect.Type) string {
 // inPlace returns the part of mem that is the canonical bytes as it stands, if
 // there is one.
 func (p *plan) inPlace(mem []byte) ([]byte, bool) {
-	if len(p.moves) != 1 || p.moves[0].code != raw {
+	if len(p.moves) != 1 || p.moves[0].body != nil || p.moves[0].code != raw {
 		return nil, false
 	}
 	b := mem[p.moves[0].mem:][:p.size]

@@ -1,9 +1,6 @@
 package layout
 
-import (
-	"encoding/binary"
-	"math"
-)
+import "encoding/binary"
 
 // A mode is what a run over ops is for.
 type mode uint8
@@ -13,11 +10,6 @@ const (
 	decode             // and back
 	check              // find a field whose bytes mean nothing
 	mend               // make every NaN the canonical one
-)
-
-const (
-	nan32 uint32 = 0x7fc00000
-	nan64 uint64 = 0x7ff8000000000000
 )
 
 // run carries out ops on the canonical bytes b and the memory mem, which begin
@@ -82,39 +74,6 @@ func (o *op) run(m mode, b, mem []byte, at, from int, every *op, times int) int 
 	return -1
 }
 
-// copyColumn copies n bytes times over. Lengths that are a word each have their
-// own loop, in which the copy is one load and one store.
-func copyColumn(to, from []byte, toStep, fromStep, n, times int) {
-	t, f := 0, 0
-	switch n {
-	case 1:
-		for range times {
-			to[t] = from[f]
-			t, f = t+toStep, f+fromStep
-		}
-	case 2:
-		for range times {
-			binary.NativeEndian.PutUint16(to[t:], binary.NativeEndian.Uint16(from[f:]))
-			t, f = t+toStep, f+fromStep
-		}
-	case 4:
-		for range times {
-			binary.NativeEndian.PutUint32(to[t:], binary.NativeEndian.Uint32(from[f:]))
-			t, f = t+toStep, f+fromStep
-		}
-	case 8:
-		for range times {
-			binary.NativeEndian.PutUint64(to[t:], binary.NativeEndian.Uint64(from[f:]))
-			t, f = t+toStep, f+fromStep
-		}
-	default:
-		for range times {
-			copy(to[t:t+n], from[f:f+n])
-			t, f = t+toStep, f+fromStep
-		}
-	}
-}
-
 // convert moves a stretch whose units differ between memory and canonical bytes.
 func (o *op) convert(m mode, b, mem []byte) {
 	switch o.code {
@@ -156,52 +115,4 @@ func widen(m mode, b, mem []byte, order binary.ByteOrder, signed bool) {
 			binary.LittleEndian.PutUint64(b, uint64(v))
 		}
 	}
-}
-
-// inspect looks at a stretch of canonical bytes. Checking, it returns the offset
-// of the first unit at fault; mending, it repairs what it finds.
-func (o *op) inspect(m mode, b []byte) int {
-	switch o.code {
-	case aBool:
-		for i, v := range b {
-			if v > 1 {
-				return i
-			}
-		}
-	case aFloat32:
-		for i := 0; i+4 <= len(b); i += 4 {
-			bits := binary.LittleEndian.Uint32(b[i:])
-			if bits&^(1<<31) <= 0x7f800000 || bits == nan32 {
-				continue
-			}
-			if m == check {
-				return i
-			}
-			binary.LittleEndian.PutUint32(b[i:], nan32)
-		}
-	case aFloat64:
-		for i := 0; i+8 <= len(b); i += 8 {
-			bits := binary.LittleEndian.Uint64(b[i:])
-			if bits&^(1<<63) <= 0x7ff<<52 || bits == nan64 {
-				continue
-			}
-			if m == check {
-				return i
-			}
-			binary.LittleEndian.PutUint64(b[i:], nan64)
-		}
-	case anInt32:
-		for i := 0; i+8 <= len(b); i += 8 {
-			if v := int64(binary.LittleEndian.Uint64(b[i:])); v < math.MinInt32 || v > math.MaxInt32 {
-				return i
-			}
-		}
-	case anUint32:
-		for i := 0; i+8 <= len(b); i += 8 {
-			if binary.LittleEndian.Uint64(b[i:]) > math.MaxUint32 {
-				return i
-			}
-		}
-	}
-	return -1
 }
