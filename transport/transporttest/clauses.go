@@ -1,0 +1,578 @@
+package transporttest
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/transport"
+)
+
+// nobody is a peer that no match of the suite has.
+const nobody driftback.Peer = driftback.MaxPeers - 1
+
+var clauses = []clause{
+	{"Up comes before any other message of its link, and once", 2, upComesFirst},
+	{"without a link a datagram is lost and SendReliable returns ErrNoLink", 2, noLink},
+	{"a datagram is copied when it is sent and arrives unaltered", 2, datagramsAreCopied},
+	{"a datagram of MaxDatagram bytes passes and a longer one is lost alone", 2, datagramSizes},
+	{"a reliable message is copied when it is sent", 2, reliableIsCopied},
+	{"reliable messages of every size arrive once, in order and unaltered", 2, reliableInOrder},
+	{"a reliable message longer than MaxReliable is refused with ErrTooLong", 2, tooLong},
+	{"a flood of reliable messages is refused with ErrFull and loses none it took", 2, full},
+	{"a flood of datagrams does not block", 2, floodOfDatagrams},
+	{"Receive returns false where nothing has arrived", 2, idle},
+	{"data stays as it is until the next Receive", 2, borrowed},
+	{"From is the peer that sent, whatever the data claims", 3, from},
+	{"what was queued reliably is delivered before Down", 2, queuedBeforeDown},
+	{"Close takes down the links of the peer that closed and no other", 3, closeTakesDown},
+	{"a closed transport refuses to send, and closing it again does nothing", 2, closed},
+}
+
+// upComesFirst sends both kinds from the first moment; what a transport may not
+// deliver is noticed as it is received.
+func upComesFirst(m *match) error {
+	type arrival struct {
+		end  int
+		kind transport.Kind
+	}
+	arrived := map[arrival]bool{}
+	return m.until("datagrams and reliable messages to arrive at both ends", func() error {
+		for i, e := range m.Ends {
+			to := driftback.Peer(1 - i)
+			e.Send(to, []byte("early"))
+			if err := e.SendReliable(to, []byte("early")); err != nil && !isRefusal(err) {
+				return fmt.Errorf("SendReliable while links come up: %w", err)
+			}
+			for got, ok := m.receive(i); ok; got, ok = m.receive(i) {
+				switch got.Kind {
+				case transport.Down:
+					return fmt.Errorf("the link to peer %d went down although nobody closed it: %w", got.From, got.Err)
+				case transport.Datagram, transport.Reliable:
+					arrived[arrival{i, got.Kind}] = true
+				}
+			}
+		}
+		return nil
+	}, func() bool { return m.connected() && len(arrived) == 4 })
+}
+
+func isRefusal(err error) bool {
+	return errors.Is(err, transport.ErrNoLink) || errors.Is(err, transport.ErrFull)
+}
+
+func noLink(m *match) error {
+	for _, to := range []driftback.Peer{nobody, 255} {
+		m.Ends[0].Send(to, []byte("to nobody"))
+		if err := m.Ends[0].SendReliable(to, []byte("to nobody")); !errors.Is(err, transport.ErrNoLink) {
+			return fmt.Errorf("SendReliable to peer %d, who is not in the match, returned %v: want ErrNoLink", to, err)
+		}
+	}
+	if err := m.connect(); err != nil {
+		return err
+	}
+	if err := m.Ends[1].Close(); err != nil {
+		return fmt.Errorf("Close: %w", err)
+	}
+	err := m.until("Down at peer 0", func() error {
+		for got, ok := m.receive(0); ok; got, ok = m.receive(0) {
+			if got.Kind != transport.Down {
+				return fmt.Errorf("peer 0 received %q from peer 1, which has only closed", got.Kind)
+			}
+		}
+		return nil
+	}, func() bool { return !m.links[0][1] })
+	if err != nil {
+		return err
+	}
+	m.Ends[0].Send(1, []byte("too late"))
+	if err := m.Ends[0].SendReliable(1, []byte("too late")); !errors.Is(err, transport.ErrNoLink) {
+		return fmt.Errorf("SendReliable after Down returned %v: want ErrNoLink", err)
+	}
+	return nil
+}
+
+// letter is a message of n bytes that says which it is and fills the rest with
+// bytes that follow from it, so that nothing can be altered unnoticed. Below
+// eight bytes it has room for its size alone.
+func letter(b []byte, number, n int) []byte {
+	b = b[:0]
+	if n >= 8 {
+		b = binary.BigEndian.AppendUint64(b, uint64(number))
+	}
+	for len(b) < n {
+		b = append(b, byte(number+n+len(b)*131))
+	}
+	return b
+}
+
+// numberOf returns which letter b is, or an error if it is none.
+func numberOf(b []byte) (int, error) {
+	if len(b) < 8 {
+		return 0, fmt.Errorf("it has %d bytes: want at least 8", len(b))
+	}
+	number := int(binary.BigEndian.Uint64(b))
+	if want := letter(nil, number, len(b)); !bytes.Equal(b, want) {
+		at := 0
+		for b[at] == want[at] {
+			at++
+		}
+		return 0, fmt.Errorf("its byte %d of %d is %#02x: want %#02x", at, len(b), b[at], want[at])
+	}
+	return number, nil
+}
+
+func datagramsAreCopied(m *match) error {
+	if err := m.connect(); err != nil {
+		return err
+	}
+	const want = 50
+	sent, arrived := 0, map[int]bool{}
+	var b []byte
+	return m.until(fmt.Sprintf("%d datagrams to arrive", want), func() error {
+		// A size that varies shows a transport that cuts or pads.
+		b = letter(b, sent, 8+sent*7%(m.Ends[0].MaxDatagram()-7))
+		m.Ends[0].Send(1, b)
+		clear(b) // a sender uses its buffer again at once
+		sent++
+		for got, ok := m.receive(1); ok; got, ok = m.receive(1) {
+			if got.Kind != transport.Datagram {
+				return fmt.Errorf("a datagram arrived as %q", got.Kind)
+			}
+			number, err := numberOf(got.Data)
+			if err != nil {
+				return fmt.Errorf("a datagram arrived altered: %w", err)
+			}
+			if number >= sent {
+				return fmt.Errorf("datagram %d arrived and was never sent", number)
+			}
+			if size := 8 + number*7%(m.Ends[0].MaxDatagram()-7); len(got.Data) != size {
+				return fmt.Errorf("datagram %d arrived with %d bytes: want %d", number, len(got.Data), size)
+			}
+			arrived[number] = true
+		}
+		return nil
+	}, func() bool { return len(arrived) >= want })
+}
+
+func datagramSizes(m *match) error {
+	largest := m.Ends[0].MaxDatagram()
+	if largest < 64 {
+		return fmt.Errorf("MaxDatagram returned %d: want at least 64", largest)
+	}
+	if err := m.connect(); err != nil {
+		return err
+	}
+	if now := m.Ends[0].MaxDatagram(); now != largest {
+		return fmt.Errorf("MaxDatagram returned %d after %d: it must not change", now, largest)
+	}
+	long := letter(nil, 1, largest+1)
+	fits := letter(nil, 2, largest)
+	passed := 0
+	err := m.until("datagrams of MaxDatagram bytes to arrive", func() error {
+		m.Ends[0].Send(1, long)
+		m.Ends[0].Send(1, make([]byte, 1<<20))
+		m.Ends[0].Send(1, fits)
+		for got, ok := m.receive(1); ok; got, ok = m.receive(1) {
+			if !bytes.Equal(got.Data, fits) {
+				return fmt.Errorf("a %q of %d bytes arrived: only datagrams of %d bytes may", got.Kind, len(got.Data), largest)
+			}
+			passed++
+		}
+		return nil
+	}, func() bool { return passed >= 10 })
+	if err != nil {
+		return err
+	}
+	return m.drain(1, func(got transport.Message) error {
+		if !bytes.Equal(got.Data, fits) {
+			return fmt.Errorf("a %q of %d bytes arrived: only datagrams of %d bytes may", got.Kind, len(got.Data), largest)
+		}
+		return nil
+	})
+}
+
+func reliableIsCopied(m *match) error {
+	if err := m.connect(); err != nil {
+		return err
+	}
+	var b []byte
+	for number := range 20 {
+		b = letter(b, number, 100)
+		if err := m.sendReliable(0, 1, b); err != nil {
+			return err
+		}
+		clear(b)
+	}
+	return m.expectLetters(1, 0, 20)
+}
+
+// expectLetters receives letters from first to end in order at end i, and then
+// nothing more.
+func (m *match) expectLetters(i, first, end int) error {
+	next := first
+	take := func(got transport.Message) error {
+		if got.Kind != transport.Reliable {
+			return fmt.Errorf("peer %d received %q: want reliable message %d", i, got.Kind, next)
+		}
+		number, err := numberOf(got.Data)
+		if err != nil {
+			return fmt.Errorf("reliable message %d arrived altered: %w", next, err)
+		}
+		if number != next || next >= end {
+			return fmt.Errorf("reliable message %d arrived where %d of %d was next", number, next, end)
+		}
+		next++
+		return nil
+	}
+	err := m.until(fmt.Sprintf("reliable messages up to %d", end), func() error {
+		for got, ok := m.receive(i); ok; got, ok = m.receive(i) {
+			if err := take(got); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, func() bool { return next == end })
+	if err != nil {
+		return fmt.Errorf("%d of %d reliable messages arrived: %w", next-first, end-first, err)
+	}
+	return m.drain(i, take)
+}
+
+func reliableInOrder(m *match) error {
+	if err := m.connect(); err != nil {
+		return err
+	}
+	var sizes []int
+	for _, n := range []int{0, 1, 2, 7, 8, 63, 64, 127, 128, 255, 256, 1000, 1500, 4095, 16383, 16384, 65535, transport.MaxReliable} {
+		sizes = append(sizes, n, 20) // a small one behind each must not overtake it
+	}
+	next := 0
+	take := func() error {
+		for got, ok := m.receive(1); ok; got, ok = m.receive(1) {
+			if got.Kind != transport.Reliable {
+				return fmt.Errorf("a reliable message arrived as %q", got.Kind)
+			}
+			if next == len(sizes) {
+				return fmt.Errorf("a reliable message of %d bytes arrived after the last that was sent", len(got.Data))
+			}
+			if want := letter(nil, next, sizes[next]); !bytes.Equal(got.Data, want) {
+				return fmt.Errorf("reliable message %d, of %d bytes, arrived altered, again or out of order: %d bytes",
+					next, len(want), len(got.Data))
+			}
+			next++
+		}
+		return nil
+	}
+	for number, n := range sizes {
+		if err := m.sendReliable(0, 1, letter(nil, number, n)); err != nil {
+			return err
+		}
+		if err := take(); err != nil {
+			return err
+		}
+	}
+	err := m.until("every reliable message", take, func() bool { return next == len(sizes) })
+	if err != nil {
+		return fmt.Errorf("%d of %d reliable messages arrived: %w", next, len(sizes), err)
+	}
+	return m.drain(1, func(got transport.Message) error {
+		return fmt.Errorf("a %q of %d bytes arrived after the last that was sent", got.Kind, len(got.Data))
+	})
+}
+
+func tooLong(m *match) error {
+	if err := m.connect(); err != nil {
+		return err
+	}
+	for _, n := range []int{transport.MaxReliable + 1, 1 << 20} {
+		if err := m.Ends[0].SendReliable(1, make([]byte, n)); !errors.Is(err, transport.ErrTooLong) {
+			return fmt.Errorf("SendReliable of %d bytes returned %v: want ErrTooLong", n, err)
+		}
+	}
+	if err := m.sendReliable(0, 1, letter(nil, 0, 100)); err != nil {
+		return err
+	}
+	return m.expectLetters(1, 0, 1)
+}
+
+// maxQueued is how much a reliable queue may take before it must be full.
+const maxQueued = 64 << 20
+
+func full(m *match) error {
+	if err := m.connect(); err != nil {
+		return err
+	}
+	for _, size := range []int{transport.MaxReliable, 16} {
+		taken := 0
+		var refused error
+		blocked := m.within("a flood of SendReliable", func() {
+			var b []byte
+			for most := maxQueued / max(size, 64); taken < most && refused == nil; {
+				b = letter(b, taken, size)
+				if refused = m.Ends[0].SendReliable(1, b); refused == nil {
+					taken++
+				}
+			}
+		})
+		switch {
+		case blocked != nil:
+			return blocked
+		case refused == nil:
+			return fmt.Errorf("SendReliable took %d messages of %d bytes that nobody received: the queue has no bound", taken, size)
+		case !errors.Is(refused, transport.ErrFull):
+			return fmt.Errorf("SendReliable after %d messages of %d bytes that nobody received returned %w: want ErrFull", taken, size, refused)
+		case taken == 0:
+			return fmt.Errorf("SendReliable refused the first message of %d bytes: %w", size, refused)
+		}
+		if err := m.expectLetters(1, 0, taken); err != nil {
+			return fmt.Errorf("after ErrFull: %w", err)
+		}
+		if err := m.sendReliable(0, 1, letter(nil, 0, size)); err != nil {
+			return fmt.Errorf("after everything was received: %w", err)
+		}
+		if err := m.expectLetters(1, 0, 1); err != nil {
+			return fmt.Errorf("after everything was received: %w", err)
+		}
+	}
+	return nil
+}
+
+func floodOfDatagrams(m *match) error {
+	if err := m.connect(); err != nil {
+		return err
+	}
+	b := letter(nil, 0, m.Ends[0].MaxDatagram())
+	if err := m.within("a flood of Send", func() {
+		for range 20000 {
+			m.Ends[0].Send(1, b)
+		}
+	}); err != nil {
+		return err
+	}
+	held := 0
+	err := m.drain(1, func(got transport.Message) error {
+		held++
+		if !bytes.Equal(got.Data, b) {
+			return fmt.Errorf("a %q of %d bytes arrived: want what was sent", got.Kind, len(got.Data))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	// The flood may lose nearly everything, but not the link.
+	arrived := false
+	return m.until("a datagram to arrive after the flood", func() error {
+		m.Ends[0].Send(1, b[:16])
+		for got, ok := m.receive(1); ok; got, ok = m.receive(1) {
+			arrived = arrived || got.Kind == transport.Datagram && len(got.Data) == 16
+		}
+		return nil
+	}, func() bool { return arrived })
+}
+
+func idle(m *match) error {
+	if err := m.connect(); err != nil {
+		return err
+	}
+	for i := range m.Ends {
+		if err := m.drain(i, func(got transport.Message) error {
+			return fmt.Errorf("peer %d received %q from peer %d, which has sent nothing", i, got.Kind, got.From)
+		}); err != nil {
+			return err
+		}
+		ok := false
+		if err := m.within("Receive", func() { _, ok = m.Ends[i].Receive() }); err != nil {
+			return err
+		}
+		if ok {
+			return fmt.Errorf("Receive at peer %d returned true where nothing had arrived", i)
+		}
+	}
+	return nil
+}
+
+func borrowed(m *match) error {
+	if err := m.connect(); err != nil {
+		return err
+	}
+	for _, kind := range []transport.Kind{transport.Datagram, transport.Reliable} {
+		sent, checked := 0, 0
+		send := func() error {
+			sent++
+			if b := letter(nil, sent, 64); kind == transport.Datagram {
+				m.Ends[0].Send(1, b)
+				return nil
+			} else if err := m.Ends[0].SendReliable(1, b); !errors.Is(err, transport.ErrFull) {
+				return err
+			}
+			return nil
+		}
+		err := m.until("messages to arrive", func() error {
+			if err := send(); err != nil {
+				return err
+			}
+			got, ok := m.receive(1)
+			if !ok || got.Kind != kind {
+				return nil
+			}
+			number, err := numberOf(got.Data)
+			if err != nil {
+				return fmt.Errorf("a %q arrived altered: %w", kind, err)
+			}
+			for range 5 { // others arrive meanwhile
+				if err := send(); err != nil {
+					return err
+				}
+				m.Step()
+			}
+			if now, err := numberOf(got.Data); err != nil || now != number {
+				return fmt.Errorf("the data of a %q changed before the next Receive", kind)
+			}
+			checked++
+			return nil
+		}, func() bool { return checked == 10 })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func from(m *match) error {
+	if err := m.connect(); err != nil {
+		return err
+	}
+	seen := map[driftback.Peer]map[transport.Kind]bool{0: {}, 2: {}}
+	return m.until("both kinds from both peers", func() error {
+		for _, sender := range []int{0, 2} {
+			// The data claims to be from the other one.
+			b := []byte{byte(sender), byte(2 - sender)}
+			m.Ends[sender].Send(1, b)
+			if err := m.Ends[sender].SendReliable(1, b); err != nil && !errors.Is(err, transport.ErrFull) {
+				return fmt.Errorf("SendReliable: %w", err)
+			}
+		}
+		for got, ok := m.receive(1); ok; got, ok = m.receive(1) {
+			if len(got.Data) != 2 {
+				return fmt.Errorf("peer 1 received a %q of %d bytes: want what was sent", got.Kind, len(got.Data))
+			}
+			if sender := driftback.Peer(got.Data[0]); got.From != sender {
+				return fmt.Errorf("a %q that peer %d sent arrived as from peer %d", got.Kind, sender, got.From)
+			}
+			seen[got.From][got.Kind] = true
+		}
+		return nil
+	}, func() bool { return len(seen[0]) == 2 && len(seen[2]) == 2 })
+}
+
+func queuedBeforeDown(m *match) error {
+	if err := m.connect(); err != nil {
+		return err
+	}
+	const queued = 16
+	for number := range queued {
+		if err := m.sendReliable(0, 1, letter(nil, number, 4000)); err != nil {
+			return err
+		}
+	}
+	var closeErr error
+	if err := m.within("Close", func() { closeErr = m.Ends[0].Close() }); err != nil {
+		return err
+	}
+	if closeErr != nil {
+		return fmt.Errorf("Close: %w", closeErr)
+	}
+	next := 0
+	err := m.until("Down", func() error {
+		for got, ok := m.receive(1); ok; got, ok = m.receive(1) {
+			if got.Kind == transport.Down {
+				continue
+			}
+			number, err := numberOf(got.Data)
+			if got.Kind != transport.Reliable || err != nil || number != next {
+				return fmt.Errorf("a %q of %d bytes arrived where reliable message %d was next", got.Kind, len(got.Data), next)
+			}
+			next++
+		}
+		return nil
+	}, func() bool { return !m.links[1][0] })
+	if err != nil {
+		return err
+	}
+	if next != queued {
+		return fmt.Errorf("Down came after %d of the %d reliable messages that were queued before Close", next, queued)
+	}
+	return nil
+}
+
+func closeTakesDown(m *match) error {
+	if err := m.connect(); err != nil {
+		return err
+	}
+	if err := m.Ends[2].Close(); err != nil {
+		return fmt.Errorf("Close: %w", err)
+	}
+	downAt := func(i int) error {
+		return m.until(fmt.Sprintf("Down at peer %d", i), func() error {
+			for got, ok := m.receive(i); ok; got, ok = m.receive(i) {
+				if got.Kind != transport.Down || got.From != 2 {
+					return fmt.Errorf("peer %d received %q from peer %d: want Down from peer 2", i, got.Kind, got.From)
+				}
+			}
+			return nil
+		}, func() bool { return !m.links[i][2] })
+	}
+	if err := downAt(0); err != nil {
+		return err
+	}
+	if err := downAt(1); err != nil {
+		return err
+	}
+	if err := m.sendReliable(0, 1, letter(nil, 0, 100)); err != nil {
+		return fmt.Errorf("between the two that stayed: %w", err)
+	}
+	return m.expectLetters(1, 0, 1)
+}
+
+func closed(m *match) error {
+	if err := m.connect(); err != nil {
+		return err
+	}
+	for _, which := range []string{"first", "second"} {
+		var err error
+		if blocked := m.within("Close", func() { err = m.Ends[0].Close() }); blocked != nil {
+			return blocked
+		}
+		if err != nil {
+			return fmt.Errorf("the %s Close returned %w: want nil", which, err)
+		}
+	}
+	m.Ends[0].Send(1, []byte("too late"))
+	if err := m.Ends[0].SendReliable(1, []byte("too late")); !errors.Is(err, transport.ErrClosed) {
+		return fmt.Errorf("SendReliable after Close returned %v: want ErrClosed", err)
+	}
+	ends := false
+	if err := m.within("Receive after Close", func() {
+		for range 100000 {
+			if _, ok := m.Ends[0].Receive(); !ok {
+				ends = true
+				return
+			}
+		}
+	}); err != nil {
+		return err
+	}
+	if !ends {
+		return errors.New("Receive after Close does not run out of messages")
+	}
+	return m.drain(1, func(got transport.Message) error {
+		if got.Kind != transport.Down {
+			return fmt.Errorf("a %q that was sent after Close arrived", got.Kind)
+		}
+		return nil
+	})
+}
