@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/identity"
 	"github.com/driftback/driftback/transport"
 )
@@ -83,9 +82,15 @@ func until(t testing.TB, what string, ok func() bool) {
 func linked(t testing.TB) (a, b *Transport) {
 	t.Helper()
 	a, b = pair(t)
-	require.Equal(t, driftback.Peer(1), await(t, a, transport.Up).From)
-	require.Equal(t, driftback.Peer(0), await(t, b, transport.Up).From)
+	linkUp(t, a, b)
 	return a, b
+}
+
+// linkUp waits until two peers know that they are linked.
+func linkUp(t testing.TB, a, b *Transport) {
+	t.Helper()
+	require.Equal(t, b.self, await(t, a, transport.Up).From)
+	require.Equal(t, a.self, await(t, b, transport.Up).From)
 }
 
 // dead is a local UDP address at which nobody answers.
