@@ -50,7 +50,7 @@ func (h *hands) used() { h.pressed, h.decided = 0, false }
 // String names who plays.
 func (h *hands) String() string {
 	if h.human {
-		return "you"
+		return handsYou
 	}
-	return "bot"
+	return handsBot
 }

@@ -261,4 +261,3 @@ func (p *player) why() string {
 	}
 	return "its process ended without a word"
 }
-

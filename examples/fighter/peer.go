@@ -22,16 +22,17 @@ const matchID = 0x66696768746572
 
 // peer is one side of a match: the loop that a game would have.
 type peer struct {
-	self   driftback.Peer
-	o      *options
-	match  *session.Lockstep[sim.State, sim.Input]
-	hands  *hands
-	page   *pageServer // nil: headless
-	strip  strip
-	report func(*status)                // told once a second
-	impair func(impair.Impairment) bool // told what the sliders ask for; nil: there are none
-	link   impair.Impairment            // what they show
-	frame  frame
+	self    driftback.Peer
+	o       *options
+	match   *session.Lockstep[sim.State, sim.Input]
+	hands   *hands
+	page    *pageServer // nil: headless
+	strip   strip
+	report  func(*status)                // told once a second
+	impair  func(impair.Impairment) bool // told what the sliders ask for; nil: there are none
+	link    impair.Impairment            // what they show
+	frame   frame
+	rate    rate
 	deepest int
 }
 
@@ -85,7 +86,7 @@ func (p *peer) play(ctx context.Context) (outcome, error) {
 		}
 		p.strip.note(&r)
 		p.deepest = max(p.deepest, r.Rerun.Len())
-		p.show(&r, err)
+		p.show(&r, now, err)
 		if now >= nextReport {
 			nextReport = now.Truncate(time.Second) + time.Second
 			p.report(p.status(&r))

@@ -5,49 +5,52 @@ import (
 	"github.com/driftback/driftback/session"
 )
 
-// stripTicks is how many of the newest ticks the strip shows.
-const stripTicks = 120
-
-// strip remembers what became of the newest ticks.
+// strip remembers what became of the newest ticks, and of the calls between them
+// that could not run one.
 type strip struct {
-	cells   [stripTicks]cell
-	next    driftback.Tick // the first that has not run
-	stalled bool           // it could not run when it was first tried
+	marks [stripTicks]mark
+	n     int // marks there have been
 }
 
-type cell struct{ stalled, rerun bool }
+// mark is one tick, or one call that stalled before it.
+type mark struct {
+	tick           driftback.Tick
+	stalled, rerun bool
+}
 
-func (s *strip) at(t driftback.Tick) *cell { return &s.cells[t%stripTicks] }
+func (s *strip) add(m mark) {
+	s.marks[s.n%stripTicks] = m
+	s.n++
+}
 
 // note takes what one call of Tick did.
 func (s *strip) note(r *session.Result) {
-	for t := max(r.Rerun.From, s.next-stripTicks); t < r.Rerun.To; t++ {
-		s.at(t).rerun = true
+	for i := range s.marks {
+		if m := &s.marks[i]; !m.stalled && m.tick >= r.Rerun.From && m.tick < r.Rerun.To {
+			m.rerun = true
+		}
 	}
 	switch r.Phase {
 	case session.Advanced:
-		*s.at(r.Tick - 1) = cell{stalled: s.stalled}
-		s.next, s.stalled = r.Tick, false
+		s.add(mark{tick: r.Tick - 1})
 	case session.Stalled:
-		s.stalled = true
+		s.add(mark{tick: r.Tick, stalled: true})
 	case session.Joining, session.Ended:
 	}
 }
 
-// letters returns one letter for each tick, oldest first: s for one that had to
-// wait, r for one that was run again, c for one that is confirmed and p for one
-// that is predicted; b is filled and returned.
-func (s *strip) letters(b []byte, confirmed driftback.Tick) []byte {
-	for t := max(0, s.next-stripTicks); t < s.next; t++ {
-		switch c := s.at(t); {
-		case c.stalled:
-			b = append(b, 's')
-		case c.rerun:
-			b = append(b, 'r')
-		case t < confirmed:
-			b = append(b, 'c')
+// append appends a letter for each mark to b, oldest first.
+func (s *strip) append(b []byte, confirmed driftback.Tick) []byte {
+	for i := max(0, s.n-stripTicks); i < s.n; i++ {
+		switch m := &s.marks[i%stripTicks]; {
+		case m.stalled:
+			b = append(b, stripStalled)
+		case m.rerun:
+			b = append(b, stripResimulated)
+		case m.tick < confirmed:
+			b = append(b, stripConfirmed)
 		default:
-			b = append(b, 'p')
+			b = append(b, stripPredicted)
 		}
 	}
 	return b
