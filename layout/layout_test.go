@@ -97,7 +97,7 @@ func TestAByteLeadsToTheElementItBelongsTo(t *testing.T) {
 	}
 	for _, offset := range []int{-1, 102} {
 		_, err := l.At(offset)
-		require.EqualError(t, err, fmt.Sprintf("layout: no field at byte %d of a Arena, which takes 102 bytes", offset))
+		require.EqualError(t, err, fmt.Sprintf("layout: no field at byte %d of Arena, which takes 102 bytes", offset))
 	}
 }
 
@@ -291,9 +291,9 @@ func TestParseRefusesWhatAppendNeverGives(t *testing.T) {
 		bytes []byte
 		want  string
 	}{
-		"too short":        {good[:101], "101 bytes for a Arena, which takes 102"},
-		"too long":         {append(bytes.Clone(good), 0), "103 bytes for a Arena, which takes 102"},
-		"none":             {nil, "0 bytes for a Arena, which takes 102"},
+		"too short":        {good[:101], "101 bytes for Arena, which takes 102"},
+		"too long":         {append(bytes.Clone(good), 0), "103 bytes for Arena, which takes 102"},
+		"none":             {nil, "0 bytes for Arena, which takes 102"},
 		"a bool of 2":      {with(good, 26, 2), "Arena.Fighters[1].Alive is 02, which is no bool here"},
 		"a bool of 255":    {with(good, 8, 255), "Arena.Fighters[0].Alive is ff, which is no bool here"},
 		"another NaN":      {with(good, 44, 1, 0, 0, 0, 0, 0, 0xf8, 0x7f), "Arena.Wind is 01 00 00 00 00 00 f8 7f, which is no float64 here"},
@@ -364,7 +364,7 @@ func TestAFieldsBytesReadAsItsValue(t *testing.T) {
 		"a short fraction":   {reflect.Float32, []byte{0xcd, 0xcc, 0xcc, 0x3d}, "0.1"},
 		"a NaN":              {reflect.Float64, []byte{0, 0, 0, 0, 0, 0, 0xf8, 0x7f}, "NaN"},
 		"a complex number":   {reflect.Complex64, []byte{0, 0, 0x80, 0x3f, 0, 0, 0, 0x80}, "(1, -0)"},
-		"too few bytes":      {reflect.Int32, nil, "0 bytes for a int32 of 4"},
+		"too few bytes":      {reflect.Int32, nil, "0 bytes for int32 of 4"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			size := len(c.bytes)
