@@ -33,7 +33,7 @@ import (
 
 const (
 	// MaxSize is the largest canonical size of a type, in bytes.
-	MaxSize = 1 << 28
+	MaxSize = 1 << 26
 	// MaxInputSize is the largest canonical size of an input, in bytes.
 	MaxInputSize = 256
 	// MaxDepth is how many structs and arrays may lie inside one another.

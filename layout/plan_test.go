@@ -348,11 +348,11 @@ func TestNoTypeKeepsTheWalkBusy(t *testing.T) {
 		"pairs of pairs of nothing":  {reflect.TypeFor[pairs[struct{ _ byte }]](), "is beyond the 16384 fields that a type may have; use arrays"},
 		"pairs of pairs of no bytes": {reflect.TypeFor[pairs[struct{}]](), ""},
 		"a huge array":               {reflect.ArrayOf(MaxSize, reflect.TypeFor[byte]()), ""},
-		"a larger one":               {reflect.ArrayOf(MaxSize+1, reflect.TypeFor[byte]()), "is larger than 268435456 bytes; use a shorter array"},
+		"a larger one":               {reflect.ArrayOf(MaxSize+1, reflect.TypeFor[byte]()), "is larger than 67108864 bytes; use a shorter array"},
 		"a huge array of structs":    {reflect.ArrayOf(MaxSize/16, reflect.TypeFor[wide]()), ""},
 		"two halves and a byte": {reflect.StructOf([]reflect.StructField{
 			{Name: "A", Type: reflect.ArrayOf(MaxSize, reflect.TypeFor[byte]())}, {Name: "B", Type: reflect.TypeFor[byte]()},
-		}), "is larger than 268435456 bytes"},
+		}), "is larger than 67108864 bytes"},
 		"a huge array of nothing": {reflect.ArrayOf(math.MaxInt32, blank), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
