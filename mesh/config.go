@@ -101,10 +101,7 @@ func (c *Config) validate() error {
 	if !others {
 		return nil
 	}
-	// A packet must have room for one input beside everything else, or nothing could
-	// ever be published.
-	least := maxHead + wire.MaxRunHead + c.Stride + 2
-	if room := c.Transport.MaxDatagram(); room < least {
+	if room, least := c.Transport.MaxDatagram(), c.leastDatagram(); room < least {
 		return fmt.Errorf("mesh: Transport carries datagrams of %d bytes and an input has %d: it must carry at least %d",
 			room, c.Stride, least)
 	}
@@ -112,4 +109,15 @@ func (c *Config) validate() error {
 		return fmt.Errorf("mesh: Settings cannot be sent: %w", err)
 	}
 	return nil
+}
+
+// leastDatagram returns the size in bytes of a packet that has room for one input
+// and one fingerprint beside everything else. With less, something could never be
+// sent.
+func (c *Config) leastDatagram() int {
+	least := maxHead + wire.MaxRunHead + 1 + c.Stride
+	if c.FingerprintEvery != None {
+		least += wire.MaxSumsHead + wire.SumSize
+	}
+	return least
 }

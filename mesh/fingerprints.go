@@ -13,7 +13,8 @@ const (
 	// to be compared; with as many the match stalls, so that the state they were
 	// taken from can be kept.
 	MaxUncompared = 64
-	// sumsPerPacket is how many fingerprints a packet carries at most.
+	// sumsPerPacket is how many fingerprints a packet carries at most, and in small
+	// datagrams fewer.
 	sumsPerPacket = 8
 	// sumsAgain is the shortest time after which fingerprints are sent again.
 	sumsAgain = 50 * time.Millisecond
@@ -28,6 +29,8 @@ type fingerprints struct {
 	// agreed is the first index that some peer has not agreed to.
 	agreed uint64
 	keep   uint64 // how many may wait to be compared
+	// perPacket is how many a packet carries at most.
+	perPacket uint64
 }
 
 // linkPrints are a peer's.
@@ -50,6 +53,10 @@ func (f *fingerprints) init(c *Config, links []link) {
 	n := max(c.History/c.FingerprintEvery, 2)
 	f.ring = make([]uint64, n)
 	f.keep = uint64(min(n, MaxUncompared))
+	if len(links) > 0 {
+		room := c.Transport.MaxDatagram() - c.leastDatagram()
+		f.perPacket = uint64(min(1+room/wire.SumSize, sumsPerPacket))
+	}
 	for i := range links {
 		links[i].prints.ring = make([]uint64, n)
 		links[i].prints.came = make([]bool, n)
@@ -193,7 +200,7 @@ func (m *Mesh) putSums(l *link, p *wire.Packet) {
 		return
 	}
 	p.Sums.First = first
-	for i := first; i < min(f.next, first+sumsPerPacket); i++ {
+	for i := first; i < min(f.next, first+f.perPacket); i++ {
 		p.Sums.List = append(p.Sums.List, f.ring[i%uint64(len(f.ring))])
 	}
 	if first == t.acked {

@@ -119,10 +119,7 @@ func (m *Mesh) sendOne(l *link) (more bool) {
 	p.Echo = wire.Echo{Set: ok, Seq: seq, HeldMicros: uint32(held / time.Microsecond)}
 	budget := m.cfg.Transport.MaxDatagram() - maxHead
 	if n := len(p.Sums.List); n > 0 {
-		if fits := (budget - wire.MaxSumsHead - wire.MaxRunHead - m.cfg.Stride - 1) / wire.SumSize; n > fits {
-			p.Sums.List = p.Sums.List[:max(fits, 0)]
-		}
-		budget -= wire.MaxSumsHead + len(p.Sums.List)*wire.SumSize
+		budget -= wire.MaxSumsHead + n*wire.SumSize
 	}
 	m.runs = m.runs[:0]
 	for i, q := range m.own {
