@@ -1,7 +1,6 @@
 package mesh
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -126,9 +125,6 @@ func sendable(text string) string {
 	}
 	return text
 }
-
-// ErrInternal means that an invariant of the mesh's own is broken.
-var ErrInternal = errors.New("mesh: internal error")
 
 // broken ends the match because of a fault of our own.
 func (m *Mesh) broken(err error) {
