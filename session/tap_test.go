@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -147,3 +148,6 @@ func (m *match) impairOne(from, to driftback.Peer, im loopback.Impairment) {
 	m.t.Helper()
 	require.NoError(m.t, m.net.Impair(from, to, im))
 }
+
+// errorAs is errors.As for one type.
+func errorAs[E error](err error, target *E) bool { return errors.As(err, target) }
