@@ -196,4 +196,3 @@ func TestARepeatedHandshakeCountsOnce(t *testing.T) {
 		require.Zero(t, p.tick())
 	}
 }
-

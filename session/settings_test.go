@@ -189,4 +189,3 @@ func TestWhatAPeerSaysThatCannotBeAgreedToIsRefusedByName(t *testing.T) {
 		require.ErrorContains(t, m.peers[0].err, "peer 1 sent what is not a message")
 	})
 }
-
