@@ -37,7 +37,8 @@ func (m *Mesh) judge(passed time.Duration) {
 	if m.phase == Joining || m.phase == Agreeing {
 		m.joinedFor += passed
 		if m.cfg.JoinTimeout != None && m.joinedFor >= m.cfg.JoinTimeout {
-			m.end(m.missing(), wire.Leave{Reason: leaveLost, Text: "not every peer joined in time"})
+			why := m.missing()
+			m.end(fmt.Errorf("%w %s", ErrNeverJoined, why), wire.Leave{Reason: leaveMissing, Text: why})
 		}
 		return
 	}
