@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 
 	"github.com/driftback/driftback"
@@ -45,8 +46,8 @@ type orders struct {
 	Pin  identity.Pin   `json:"pin"`
 }
 
-// errTold ends a child whose parent has been told why.
-var errTold = errors.New("this player's match has ended")
+// errTold ends a child whose parent has been told why, and will say it.
+var errTold = errors.New("the parent has been told")
 
 // child plays one side for a parent at the other end of its standard input and
 // output. It ends when its input does, so that a parent that is gone, however it
@@ -125,5 +126,5 @@ func openPage(o *options) (*pageServer, error) {
 	if addr == "" {
 		addr = "127.0.0.1:0"
 	}
-	return newPageServer(addr, nil)
+	return newPageServer(addr, slog.New(slog.DiscardHandler))
 }

@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case errors.Is(err, flag.ErrHelp):
 		return exitEnded
 	case err != nil:
-		fmt.Fprintln(stderr, "fighter:", err)
+		fmt.Fprintf(stderr, "fighter: %v.\n", err)
 		return exitUsage
 	}
 	switch command {
@@ -74,8 +74,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		err = child(o, stdin, stdout)
 	}
 	switch {
+	case errors.Is(err, errTold):
+		return exitFailed
 	case errors.Is(err, errInterrupted):
-		fmt.Fprintln(stderr, "fighter: interrupted, and both players have left.")
+		fmt.Fprintln(stderr, "fighter: interrupted, so the match is over.")
 		return exitInterrupted
 	case err != nil:
 		fmt.Fprintf(stderr, "fighter: %v.\n", err)
@@ -126,14 +128,13 @@ func parse(command string, args []string, stderr io.Writer) (*options, error) {
 	f.DurationVar(&o.wait, "wait", time.Minute, "how long to wait for the other player")
 	link := "latency=0ms"
 	switch command {
-	case "both":
+	case "both", "child":
 		f.StringVar(&link, "link", link, "how bad the link is, each way: `latency=60ms,jitter=10ms,loss=5%`")
 	case "host":
 		f.StringVar(&o.addr, "addr", ":7777", "UDP `address` to be reached at")
 		f.StringVar(&o.page, "page", "127.0.0.1:0", "`address` of the page, on this machine")
 	case "join":
 		f.StringVar(&o.page, "page", "127.0.0.1:0", "`address` of the page, on this machine")
-	case "child":
 	default:
 		return nil, fmt.Errorf("there is no command %q; there are host and join, and neither plays on this machine alone", command)
 	}
