@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/netip"
 
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/identity"
@@ -34,9 +35,9 @@ type note struct {
 
 // here is where a child can be reached.
 type here struct {
-	Addr string       `json:"addr"`
-	Pin  identity.Pin `json:"pin"`
-	Page string       `json:"page"`
+	Addr netip.AddrPort `json:"addr"`
+	Pin  identity.Pin   `json:"pin"`
+	Page string         `json:"page"`
 }
 
 // orders tell a child whom to play. The one that is given an address calls.
@@ -67,12 +68,12 @@ func playFor(o *options, stdin io.Reader, say *json.Encoder) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	socket, err := net.ListenPacket("udp", "127.0.0.1:0")
+	socket, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		return outcome{}, fmt.Errorf("no socket to play over: %w", err)
 	}
 	defer socket.Close()
-	h := &here{Addr: socket.LocalAddr().String(), Pin: id.Pin()}
+	h := &here{Addr: socket.LocalAddr().(*net.UDPAddr).AddrPort(), Pin: id.Pin()}
 	page, err := openPage(o)
 	if err != nil {
 		return outcome{}, err

@@ -71,14 +71,14 @@ func both(ctx context.Context, o *options, stdout io.Writer) error {
 	}
 
 	// The right player calls the left one, through the bad link.
-	proxy, err := udplink.Start(ctx, udplink.Config{Target: players[0].here.Addr, Seed: o.seed, There: o.link, Back: o.link})
+	proxy, err := udplink.Start(ctx, udplink.Config{Target: players[0].here.Addr, Seed: o.seed, ToTarget: o.link, FromTarget: o.link})
 	if err != nil {
 		return err
 	}
 	defer proxy.Close()
 	if err := errors.Join(
 		players[0].order(&orders{Self: 0, Pin: players[1].here.Pin}),
-		players[1].order(&orders{Self: 1, Pin: players[0].here.Pin, Addr: proxy.Addr()}),
+		players[1].order(&orders{Self: 1, Pin: players[0].here.Pin, Addr: proxy.Addr().String()}),
 	); err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func meet(ctx context.Context, players *[2]*player, words <-chan word) error {
 }
 
 // watch follows the match until both children are gone.
-func watch(ctx context.Context, players *[2]*player, words <-chan word, proxy *udplink.Proxy, stdout io.Writer) error {
+func watch(ctx context.Context, players *[2]*player, words <-chan word, proxy *udplink.Link, stdout io.Writer) error {
 	interrupted := ctx.Done()
 	var late <-chan time.Time
 	stopped := false
