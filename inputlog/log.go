@@ -58,7 +58,7 @@ type Log[I comparable] struct {
 // mark has one bit for each participant.
 type mark struct {
 	held    uint16 // confirmed
-	guessed uint16 // not confirmed, and a step has used the guess in the row
+	guessed uint16 // a step has used a guess, which the row holds until it is confirmed
 }
 
 type stamped[I comparable] struct {
@@ -163,7 +163,6 @@ func (l *Log[I]) Confirm(p driftback.Participant, t driftback.Tick, in I) (chang
 	changed = m.guessed&bit != 0 && *had != in
 	*had = in
 	m.held |= bit
-	m.guessed &^= bit
 	if newest := &l.newest[p]; t > newest.tick {
 		newest.tick, newest.in = t, in
 	}

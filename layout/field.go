@@ -32,7 +32,7 @@ type Field struct {
 // Two values have the same text only if they have the same bytes.
 func (f Field) Format(b []byte) string {
 	if len(b) != f.Size {
-		return fmt.Sprintf("%d bytes for a %s of %d", len(b), f.Kind, f.Size)
+		return fmt.Sprintf("%d bytes for %s of %d", len(b), f.Kind, f.Size)
 	}
 	switch f.Kind {
 	case reflect.Bool:

@@ -33,7 +33,7 @@ import (
 
 const (
 	// MaxSize is the largest canonical size of a type, in bytes.
-	MaxSize = 1 << 28
+	MaxSize = 1 << 26
 	// MaxInputSize is the largest canonical size of an input, in bytes.
 	MaxInputSize = 256
 	// MaxDepth is how many structs and arrays may lie inside one another.
@@ -124,7 +124,7 @@ func (l *Layout[T]) View(buf []byte, v *T) (b []byte, inPlace bool) {
 // names the field, and leaves v as it was.
 func (l *Layout[T]) Parse(b []byte, v *T) error {
 	if len(b) != l.plan.size {
-		return fmt.Errorf("%w: %d bytes for a %s, which takes %d", ErrMalformed, len(b), l.plan.root.name, l.plan.size)
+		return fmt.Errorf("%w: %d bytes for %s, which takes %d", ErrMalformed, len(b), l.plan.root.name, l.plan.size)
 	}
 	if at := l.plan.fault(b); at >= 0 {
 		f := l.plan.at(at)
@@ -144,7 +144,7 @@ func (l *Layout[T]) Fields() []Field { return l.plan.fields() }
 // below Size.
 func (l *Layout[T]) At(offset int) (Field, error) {
 	if offset < 0 || offset >= l.plan.size {
-		return Field{}, fmt.Errorf("layout: no field at byte %d of a %s, which takes %d bytes", offset, l.plan.root.name, l.plan.size)
+		return Field{}, fmt.Errorf("layout: no field at byte %d of %s, which takes %d bytes", offset, l.plan.root.name, l.plan.size)
 	}
 	return l.plan.at(offset), nil
 }

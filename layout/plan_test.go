@@ -316,3 +316,60 @@ func TestEveryByteLeadsBackToItsField(t *testing.T) {
 		require.Equal(t, p.size, next)
 	})
 }
+
+// A tree of pairs has twice the fields on every floor: 65,536 of them here.
+type (
+	pair[T any]   struct{ A, B T }
+	pair16[T any] struct{ In pair[pair[pair[pair[T]]]] }
+	pairs[T any]  struct {
+		In pair16[pair16[pair16[pair16[T]]]]
+	}
+)
+
+// nest puts a type into n structs or arrays, one inside another.
+func nest(inner reflect.Type, n int, around func(reflect.Type) reflect.Type) reflect.Type {
+	for range n {
+		inner = around(inner)
+	}
+	return inner
+}
+
+func TestNoTypeKeepsTheWalkBusy(t *testing.T) {
+	one := func(t reflect.Type) reflect.Type { return reflect.ArrayOf(1, t) }
+	blank := reflect.StructOf([]reflect.StructField{{Name: "_", PkgPath: "layout", Type: reflect.TypeFor[byte]()}})
+	type wide struct{ A, B, C, D int32 }
+	for name, c := range map[string]struct {
+		typ  reflect.Type
+		want string // empty: it has a layout
+	}{
+		"as deep as may be":          {nest(reflect.TypeFor[byte](), MaxDepth, one), ""},
+		"one deeper":                 {nest(reflect.TypeFor[byte](), MaxDepth+1, one), "is nested deeper than 64 structs and arrays; flatten it"},
+		"pairs of pairs":             {reflect.TypeFor[pairs[byte]](), "is beyond the 16384 fields that a type may have; use arrays"},
+		"pairs of pairs of nothing":  {reflect.TypeFor[pairs[struct{ _ byte }]](), "is beyond the 16384 fields that a type may have; use arrays"},
+		"pairs of pairs of no bytes": {reflect.TypeFor[pairs[struct{}]](), ""},
+		"a huge array":               {reflect.ArrayOf(MaxSize, reflect.TypeFor[byte]()), ""},
+		"a larger one":               {reflect.ArrayOf(MaxSize+1, reflect.TypeFor[byte]()), "is larger than 67108864 bytes; use a shorter array"},
+		"a huge array of structs":    {reflect.ArrayOf(MaxSize/16, reflect.TypeFor[wide]()), ""},
+		"two halves and a byte": {reflect.StructOf([]reflect.StructField{
+			{Name: "A", Type: reflect.ArrayOf(MaxSize, reflect.TypeFor[byte]())}, {Name: "B", Type: reflect.TypeFor[byte]()},
+		}), "is larger than 67108864 bytes"},
+		"a huge array of nothing": {reflect.ArrayOf(math.MaxInt32, blank), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var p *plan
+			var err error
+			allocs := testing.AllocsPerRun(1, func() { p, err = planOf(c.typ, hostIsBigEndian()) })
+			require.Less(t, allocs, 4.0*MaxFields)
+			if c.want == "" {
+				require.Less(t, allocs, 8.0*MaxDepth)
+				require.NoError(t, err)
+				require.LessOrEqual(t, len(p.fields()), 4)
+				require.LessOrEqual(t, len(p.moves), 1)
+				return
+			}
+			var refused *RefusedError
+			require.ErrorAs(t, err, &refused)
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}

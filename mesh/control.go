@@ -15,6 +15,7 @@ const (
 	leaveRefused         // the handshake failed
 	leaveFinished        // after the last tick
 	leaveLost            // it lost a peer
+	leaveMissing         // a peer did not come
 )
 
 // receiveControl takes one message of the reliable channel. The channel delivers

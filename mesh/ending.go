@@ -1,7 +1,6 @@
 package mesh
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -93,6 +92,8 @@ func (m *Mesh) receiveLeave(l *link, leave wire.Leave) {
 		// Its Finish came before this, and says all that is needed.
 	case leaveHalted:
 		m.end(fmt.Errorf("%w by peer %d at tick %d: %s", ErrHalted, l.peer, leave.Tick, leave.Text), wire.Leave{Reason: leaveLeft, Text: "another peer halted the match"})
+	case leaveMissing:
+		m.end(fmt.Errorf("%w, says peer %d: %s", ErrNeverJoined, l.peer, leave.Text), leave)
 	case leaveRefused:
 		m.end(fmt.Errorf("%w by peer %d: %s", ErrRefused, l.peer, leave.Text), wire.Leave{Reason: leaveRefused, Text: "another peer refused the match"})
 	default:
@@ -126,9 +127,6 @@ func sendable(text string) string {
 	}
 	return text
 }
-
-// ErrInternal means that an invariant of the mesh's own is broken.
-var ErrInternal = errors.New("mesh: internal error")
 
 // broken ends the match because of a fault of our own.
 func (m *Mesh) broken(err error) {

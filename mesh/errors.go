@@ -29,6 +29,8 @@ var (
 	// ErrRefused means that a peer refused the match at the handshake, or that what
 	// it sent on the reliable channel could not be understood.
 	ErrRefused = errors.New("mesh: the match has been refused")
+	// ErrInternal means that an invariant of the mesh's own is broken.
+	ErrInternal = errors.New("mesh: internal error")
 )
 
 // MismatchError means that two peers were started with different settings.

@@ -13,7 +13,8 @@ const (
 	// to be compared; with as many the match stalls, so that the state they were
 	// taken from can be kept.
 	MaxUncompared = 64
-	// sumsPerPacket is how many fingerprints a packet carries at most.
+	// sumsPerPacket is how many fingerprints a packet carries at most, and in small
+	// datagrams fewer.
 	sumsPerPacket = 8
 	// sumsAgain is the shortest time after which fingerprints are sent again.
 	sumsAgain = 50 * time.Millisecond
@@ -28,6 +29,8 @@ type fingerprints struct {
 	// agreed is the first index that some peer has not agreed to.
 	agreed uint64
 	keep   uint64 // how many may wait to be compared
+	// perPacket is how many a packet carries at most.
+	perPacket uint64
 }
 
 // linkPrints are a peer's.
@@ -50,6 +53,10 @@ func (f *fingerprints) init(c *Config, links []link) {
 	n := max(c.History/c.FingerprintEvery, 2)
 	f.ring = make([]uint64, n)
 	f.keep = uint64(min(n, MaxUncompared))
+	if len(links) > 0 {
+		room := c.Transport.MaxDatagram() - c.leastDatagram()
+		f.perPacket = uint64(min(1+room/wire.SumSize, sumsPerPacket))
+	}
 	for i := range links {
 		links[i].prints.ring = make([]uint64, n)
 		links[i].prints.came = make([]bool, n)
@@ -193,80 +200,11 @@ func (m *Mesh) putSums(l *link, p *wire.Packet) {
 		return
 	}
 	p.Sums.First = first
-	for i := first; i < min(f.next, first+sumsPerPacket); i++ {
+	for i := first; i < min(f.next, first+f.perPacket); i++ {
 		p.Sums.List = append(p.Sums.List, f.ring[i%uint64(len(f.ring))])
 	}
 	if first == t.acked {
 		t.sentAt = m.clock
 	}
 	t.sentTo = max(t.sentTo, first+uint64(len(p.Sums.List)))
-}
-
-// dispute is a disagreement that both sides have to have seen.
-type dispute struct {
-	open  bool
-	err   DesyncError
-	since time.Duration
-}
-
-func (d *dispute) msg() wire.Control {
-	return wire.Disagree{Tick: d.err.Tick, Sum: d.err.Ours}
-}
-
-// disagree opens a dispute: nothing advances, and both sides go on talking until
-// each knows what the other found.
-func (m *Mesh) disagree(l *link, t driftback.Tick, ours, theirs uint64) {
-	m.dispute = dispute{
-		open: true, since: m.clock,
-		err: DesyncError{Tick: t, Peer: l.peer, Ours: ours, Theirs: theirs},
-	}
-	for i := range m.links {
-		m.links[i].owed |= owesDisagree
-	}
-	m.sendOwed()
-	if l.disagreed {
-		m.settleDispute()
-	}
-}
-
-func (m *Mesh) receiveDisagree(l *link, d wire.Disagree) {
-	if m.phase != Playing {
-		m.refuse(Early)
-		return
-	}
-	l.disagreed = true
-	if m.dispute.open {
-		m.settleDispute()
-		return
-	}
-	// It is one more copy of a fingerprint that may have been lost, or of the last
-	// state's, which is compared when this peer has finished too.
-	f, t := &m.prints, &l.prints
-	if f.every != 0 && d.Tick > 0 && d.Tick%f.every == 0 && uint64(d.Tick/f.every)-1 == t.next {
-		m.receiveSums(l, &wire.Packet{Sums: wire.Sums{First: t.next, List: []uint64{d.Sum}}})
-	}
-}
-
-func (m *Mesh) settleDispute() {
-	for i := range m.links {
-		if l := &m.links[i]; l.peer == m.dispute.err.Peer && (!l.disagreed || l.owed&owesDisagree != 0 && l.up) {
-			return
-		}
-	}
-	err := m.dispute.err
-	m.end(&err, wire.Leave{Reason: leaveHalted, Text: fmt.Sprintf("the states differ as tick %d begins", err.Tick)})
-}
-
-// judgeDispute ends a dispute when it is settled or has lasted too long.
-func (m *Mesh) judgeDispute() {
-	if m.phase != Playing || !m.dispute.open {
-		return
-	}
-	if m.clock-m.dispute.since >= maxDispute {
-		for i := range m.links {
-			m.links[i].disagreed = true
-			m.links[i].owed &^= owesDisagree
-		}
-	}
-	m.settleDispute()
 }

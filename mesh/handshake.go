@@ -145,6 +145,9 @@ func (m *Mesh) agree() {
 		b = append(b, byte(p), byte(peer), byte(m.delays[p]))
 	}
 	for _, s := range m.cfg.Settings {
+		if !m.known(s) {
+			continue // it was not compared, and may differ
+		}
 		b = append(append(b, s.Name...), 0)
 		b = append(append(b, s.Value...), 0)
 	}
@@ -161,6 +164,19 @@ func (m *Mesh) agree() {
 		}
 	}
 	m.phase = Agreeing
+}
+
+// known reports whether a setting of ours is known to every peer, so that all
+// have compared it.
+func (m *Mesh) known(s wire.Setting) bool {
+	for i := range m.links {
+		theirs := m.links[i].hello.Settings
+		at, ok := slices.BinarySearchFunc(theirs, s.Name, func(t wire.Setting, name string) int { return strings.Compare(t.Name, name) })
+		if !ok || theirs[at].Value == "" {
+			return false
+		}
+	}
+	return s.Value != ""
 }
 
 // Seed returns the hash of every peer's nonce, once the phase is [Agreeing].
@@ -231,12 +247,13 @@ func (m *Mesh) play() {
 }
 
 // missing says who has kept the match from beginning.
-func (m *Mesh) missing() error {
+func (m *Mesh) missing() string {
 	var who []string
 	for i := range m.links {
 		l := &m.links[i]
 		switch {
 		case l.started:
+		case l.hello != nil && m.phase == Joining: // it waits for somebody, as we do
 		case l.hello != nil:
 			who = append(who, fmt.Sprintf("peer %d said hello but has not begun", l.peer))
 		case l.up:
@@ -247,5 +264,5 @@ func (m *Mesh) missing() error {
 			who = append(who, fmt.Sprintf("peer %d is not connected", l.peer))
 		}
 	}
-	return fmt.Errorf("%w within %v: %s", ErrNeverJoined, m.cfg.JoinTimeout, strings.Join(who, "; "))
+	return fmt.Sprintf("within %v: %s", m.cfg.JoinTimeout, strings.Join(who, "; "))
 }

@@ -188,6 +188,18 @@ func TestAStateThatCannotBeSavedStopsNothingForGood(t *testing.T) {
 	_, err = l.Settle()
 	require.NoError(t, err)
 	require.Equal(t, want, *l.State())
+
+	truth := world{Mixed: 42}
+	store.load = true
+	_, err = l.Reconcile(3, &truth)
+	require.ErrorIs(t, err, errDisk)
+	store.load = false
+	again, err = l.Settle()
+	require.NoError(t, err)
+	require.Equal(t, rewind.Span{From: 3, To: 5}, again)
+	step(&truth, []uint16{7}, nil)
+	step(&truth, []uint16{7}, nil)
+	require.Equal(t, truth, *l.State(), "the truth was told, and holds")
 }
 
 func TestAWarmLoopDoesNotAllocate(t *testing.T) {

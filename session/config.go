@@ -10,6 +10,7 @@ import (
 	"github.com/driftback/driftback/mesh"
 	"github.com/driftback/driftback/snapshot"
 	"github.com/driftback/driftback/transport"
+	"github.com/driftback/driftback/wire"
 )
 
 // None switches a setting off.
@@ -128,6 +129,8 @@ func (c Config[S, I]) filled() (Config[S, I], error) {
 	switch {
 	case c.Step == nil:
 		return c, errors.New("session: Step is nil: it must be the game's step function")
+	case c.InputDelay < 0 || c.InputDelay > mesh.MaxDelay:
+		return c, fmt.Errorf("session: InputDelay is %d ticks: 0 to %d are allowed", c.InputDelay, mesh.MaxDelay)
 	case c.PredictionWindow != None && (c.PredictionWindow < 1 || c.PredictionWindow > mesh.MaxWindow):
 		return c, fmt.Errorf("session: PredictionWindow is %d ticks: 1 to %d, 0 for %d, or None", c.PredictionWindow, mesh.MaxWindow, DefaultWindow)
 	case c.PredictionWindow == None && c.InputDelay < 1:
@@ -140,6 +143,11 @@ func (c Config[S, I]) filled() (Config[S, I], error) {
 		return c, errors.New("session: Nonce is 0: draw one at random for each match, for example with rand.Uint64 of math/rand/v2")
 	case c.EffectTolerance < 0 || c.EffectTolerance > maxEffectTolerance:
 		return c, fmt.Errorf("session: EffectTolerance is %d ticks: 0 to %d are allowed", c.EffectTolerance, maxEffectTolerance)
+	}
+	for _, text := range []wire.Setting{{Name: "Game", Value: c.Game}, {Name: "Build", Value: c.Build}} {
+		if _, err := wire.AppendControl(nil, wire.Hello{Settings: []wire.Setting{text}}); err != nil {
+			return c, fmt.Errorf("session: %s is %q: %w", text.Name, text.Value, err)
+		}
 	}
 	return c, nil
 }

@@ -76,8 +76,10 @@ type oracle struct {
 func (o *oracle) at(t driftback.Tick) *state {
 	var pass driftback.Pass
 	in := make([]input, len(o.delays))
-	for ; o.next <= t; o.next++ {
-		o.states[o.next%4096] = o.state
+	if o.next == 0 {
+		o.states[0] = o.state
+	}
+	for o.next < t {
 		for p, delay := range o.delays {
 			in[p] = input{}
 			if o.next >= driftback.Tick(delay) {
@@ -86,6 +88,8 @@ func (o *oracle) at(t driftback.Tick) *state {
 		}
 		pass.Begin(o.next, nil)
 		o.step(&o.state, in, &pass)
+		o.next++
+		o.states[o.next%4096] = o.state
 	}
 	return &o.states[t%4096]
 }
@@ -101,6 +105,7 @@ type match struct {
 	peers  []*peer
 	script script
 	frames int
+	wrap   func(e *loopback.Endpoint) transport.Transport
 	// check is called after every turn of every peer.
 	check func(p *peer, r session.Result)
 }
@@ -122,26 +127,49 @@ type peer struct {
 	stalled   int
 	effects   map[session.Report]int
 	events    []session.Event
+	local     []input // what the next Tick is given
+	// wrong is the first confirmed tick that differs from the oracle, of a peer that
+	// is expected to differ; others fail the test.
+	wrong        driftback.Tick
+	maybeDiffers bool
 }
 
 // newMatch returns a match of n peers that play one participant each.
 func newMatch(t testing.TB, n int, change func(c *session.Config[state, input])) *match {
 	t.Helper()
-	m := &match{t: t, net: loopback.New(12345), script: play(7)}
-	m.oracle = &oracle{inputs: func(p int, t driftback.Tick) input { return m.script(p, t) }, step: step}
+	return newMatchOver(t, n, nil, change)
+}
+
+// newMatchOver is newMatch with something between a peer and its endpoint.
+func newMatchOver(t testing.TB, n int, wrap func(e *loopback.Endpoint) transport.Transport, change func(c *session.Config[state, input])) *match {
+	t.Helper()
+	m := newEmptyMatch(t)
+	m.wrap = wrap
 	for i := range n {
-		c := session.Config[state, input]{
-			Step: step, Self: driftback.Peer(i), Match: 77, Game: "test", Nonce: uint64(i + 1),
-		}
-		for q := range n {
-			c.Players = append(c.Players, driftback.Peer(q))
-		}
-		if change != nil {
-			change(&c)
-		}
-		m.add(c)
+		m.add(m.config(i, n, change))
 	}
 	return m
+}
+
+// newEmptyMatch returns a match to which nobody has come.
+func newEmptyMatch(t testing.TB) *match {
+	m := &match{t: t, net: loopback.New(12345), script: play(7)}
+	m.oracle = &oracle{inputs: func(p int, t driftback.Tick) input { return m.script(p, t) }, step: step}
+	return m
+}
+
+// config returns what peer i of n is configured with.
+func (m *match) config(i, n int, change func(c *session.Config[state, input])) session.Config[state, input] {
+	c := session.Config[state, input]{
+		Step: step, Self: driftback.Peer(i), Match: 77, Game: "test", Nonce: uint64(i + 1),
+	}
+	for q := range n {
+		c.Players = append(c.Players, driftback.Peer(q))
+	}
+	if change != nil {
+		change(&c)
+	}
+	return c
 }
 
 // add opens one more peer.
@@ -149,9 +177,19 @@ func (m *match) add(c session.Config[state, input]) *peer {
 	p := &peer{match: m, self: c.Self, effects: map[session.Report]int{}, drift: time.Duration(c.Self) * time.Hour}
 	p.end = m.net.Open(c.Self)
 	c.Transport = p.end
+	if m.wrap != nil {
+		c.Transport = m.wrap(p.end)
+	}
 	p.open(c)
 	m.peers = append(m.peers, p)
-	m.oracle.delays = append(m.oracle.delays, c.InputDelay)
+	if m.oracle.delays == nil {
+		m.oracle.delays = make([]int, len(c.Players))
+	}
+	for q, owner := range c.Players {
+		if owner == c.Self {
+			m.oracle.delays[q] = c.InputDelay
+		}
+	}
 	return p
 }
 
@@ -211,7 +249,13 @@ func (m *match) runUntil(t driftback.Tick) {
 
 func (p *peer) turn() {
 	next := p.session.Stats().Tick + driftback.Tick(p.config.InputDelay)
-	r, err := p.session.Tick(p.match.net.Now()+p.drift, p.match.script(int(p.self), next))
+	p.local = p.local[:0]
+	for q, owner := range p.config.Players {
+		if owner == p.self {
+			p.local = append(p.local, p.match.script(q, next))
+		}
+	}
+	r, err := p.session.Tick(p.match.net.Now()+p.drift, p.local...)
 	p.err = err
 	switch r.Phase {
 	case session.Advanced:
@@ -249,6 +293,12 @@ func (p *peer) compare() {
 	p.confirmed = t
 	p.checked++
 	if want := p.match.oracle.at(t); s != *want {
+		if p.maybeDiffers {
+			if p.wrong == 0 {
+				p.wrong = t
+			}
+			return
+		}
 		p.match.t.Fatalf("peer %d: the confirmed state as tick %d begins is %+v, and with every input on time it is %+v", p.self, t, s, *want)
 	}
 }

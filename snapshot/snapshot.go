@@ -16,6 +16,7 @@ package snapshot
 import (
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/driftback/driftback/layout"
 )
@@ -23,6 +24,9 @@ import (
 const (
 	// MaxPlaces is how many states one store may hold.
 	MaxPlaces = 1 << 16
+	// MaxBytes is how much memory the states of one store may take by themselves,
+	// in bytes: places times the size of the type.
+	MaxBytes = 1 << 30
 	// MaxEncoded is how many bytes one state of an [Encode] store may take.
 	MaxEncoded = layout.MaxSize
 )
@@ -59,6 +63,18 @@ func newHeld(places int) (held, error) {
 		return nil, fmt.Errorf("snapshot: %d places; from 1 to %d are possible", places, MaxPlaces)
 	}
 	return make(held, places), nil
+}
+
+// newStates makes the places of a store that holds states as they are.
+func newStates[S any](places int) ([]S, held, error) {
+	h, err := newHeld(places)
+	if err != nil {
+		return nil, nil, err
+	}
+	if size := reflect.TypeFor[S]().Size(); size > 0 && places > MaxBytes/int(size) {
+		return nil, nil, fmt.Errorf("snapshot: %d places of %d bytes; together they may take %d", places, size, MaxBytes)
+	}
+	return make([]S, places), h, nil
 }
 
 // check returns an error unless i is a place, and one that holds something if
@@ -102,11 +118,11 @@ func Assign[S any](places int) (Store[S], error) {
 	if path, ok := layout.PointerFree[S](); !ok {
 		return nil, fmt.Errorf("snapshot: a copy of %s would share its memory, so assignment cannot save it", path)
 	}
-	h, err := newHeld(places)
+	states, h, err := newStates[S](places)
 	if err != nil {
 		return nil, err
 	}
-	return &assigned[S]{held: h, states: make([]S, places)}, nil
+	return &assigned[S]{held: h, states: states}, nil
 }
 
 type assigned[S any] struct {
@@ -147,11 +163,11 @@ func Copy[S any, P Copier[S]](places int) (Store[S], error) {
 }
 
 func copying[S any](places int, move func(from, to *S)) (Store[S], error) {
-	h, err := newHeld(places)
+	states, h, err := newStates[S](places)
 	if err != nil {
 		return nil, err
 	}
-	return &copied[S]{held: h, states: make([]S, places), move: move}, nil
+	return &copied[S]{held: h, states: states, move: move}, nil
 }
 
 type copied[S any] struct {

@@ -142,7 +142,10 @@ func (t *Transport) callError(ctx context.Context, r *remote, err error) error {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return ErrUnanswered
 	}
-	return reason(err, t.idle)
+	if err = reason(err, t.idle); errors.Is(err, ErrSilent) {
+		return ErrUnanswered
+	}
+	return err
 }
 
 // introduce greets the peer that answered, and makes the connection the link with

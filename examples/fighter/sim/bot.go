@@ -124,6 +124,8 @@ func (b *Bot) react(s *State, f, foe *Fighter, shot *Shot) {
 	case shot.Life > 0 && (shot.X-f.X).Abs() < 96*px && f.free() && b.plan != guardLow && b.plan != leap:
 		// A projectile is coming: most are blocked, some jumped over.
 		b.adopt(b.pick([]choice{{guardLow, 6}, {guardHigh, 3}, {leap, 4}, {wait, 2}}))
+	case foe.Action == Jump && foe.VY < 0 && gap < 90*px && b.plan != guardHigh && b.Rand.Chance(1, 8):
+		b.adopt(guardHigh) // what comes from above has to be met standing
 	case !began || !foe.strikes() || gap > 120*px || !b.Rand.Chance(1, 2):
 	case foe.airborne(), foe.Action == Overhead && b.Rand.Chance(1, 2):
 		b.adopt(guardHigh)
@@ -157,6 +159,9 @@ func (b *Bot) hold(f, foe *Fighter) uint16 {
 		return away | Down
 	case leap:
 		if f.Action == Jump && f.VY < 0 && f.Y < 70*px {
+			if b.Rand.Chance(1, 3) {
+				return toward | tap(Light)
+			}
 			return toward | tap(Heavy)
 		}
 		if b.age < 6 {

@@ -36,11 +36,15 @@ func (s *State) contacts(pass *driftback.Pass) {
 // before a projectile, which then flies on.
 func (s *State) meeting(side int) blow {
 	f, shot, foe := &s.Fighters[side], &s.Shots[side], &s.Fighters[1-side]
+	limb, missile := f.hit(), shot.hit()
+	if limb.empty() && missile.empty() {
+		return blow{}
+	}
 	hurt := foe.hurt()
-	if r := f.hit(); r.meets(&hurt) {
+	if limb.meets(&hurt) {
 		return blow{&moves[f.Action], f.Facing, true}
 	}
-	if r := shot.hit(); r.meets(&hurt) {
+	if missile.meets(&hurt) {
 		dir := int8(shot.Dir)
 		*shot = Shot{}
 		return blow{&moves[Fireball], dir, false}

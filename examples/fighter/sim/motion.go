@@ -86,11 +86,13 @@ func (s *State) hold() {
 // separate pushes apart two fighters whose push boxes overlap, each by half of the
 // overlap, or the one that is not at the wall by all of it.
 func (s *State) separate() {
-	a, b := s.Fighters[0].push(), s.Fighters[1].push()
-	if !a.meets(&b) {
+	l, r := &s.Fighters[0], &s.Fighters[1]
+	if (l.X - r.X).Abs() >= 2*pushHalf*px {
 		return
 	}
-	l, r := &s.Fighters[0], &s.Fighters[1]
+	if a, b := l.push(), r.push(); !a.meets(&b) {
+		return
+	}
 	if l.X > r.X || l.X == r.X && l.Facing < r.Facing {
 		l, r = r, l
 	}

@@ -8,32 +8,16 @@ import (
 	"github.com/driftback/driftback/wire"
 )
 
+const (
+	// heartbeat is how often a peer that has nothing new to say repeats what is
+	// unacknowledged; idleBeat is how often it speaks when everything is.
+	heartbeat = 10 * time.Millisecond
+	idleBeat  = 100 * time.Millisecond
+)
+
 // maxHead is the largest size in bytes of all of a packet but its runs, when it
 // acknowledges every participant and carries no fingerprints.
 const maxHead = wire.HeaderSize + wire.MaxEchoSize + wire.MaxAcks*wire.MaxAckSize + wire.MaxSumAckSize
-
-// Confirmed returns the first tick that lacks some participant's input. It never
-// falls.
-func (m *Mesh) Confirmed() driftback.Tick {
-	t := m.histories[0].held
-	for p := range m.histories[1:] {
-		t = min(t, m.histories[1+p].held)
-	}
-	return t
-}
-
-// Held returns the first tick for which participant p's input is not held.
-func (m *Mesh) Held(p driftback.Participant) driftback.Tick { return m.histories[p].held }
-
-// Input returns the bytes of participant p's input for tick t, which must be
-// below Held(p) and not older than the depth that Kept gives. They are borrowed
-// until the next Poll or Publish.
-func (m *Mesh) Input(p driftback.Participant, t driftback.Tick) []byte {
-	return m.histories[p].at(t)
-}
-
-// Kept returns for how many ticks below Held an input is kept.
-func (m *Mesh) Kept() int { return int(m.histories[0].mask + 1) }
 
 // Publish takes this peer's own input of participant p for tick t, which must be
 // Held(p): nothing is published twice and no tick is left out. It copies in.
@@ -54,103 +38,6 @@ func (m *Mesh) Publish(p driftback.Participant, t driftback.Tick, in []byte) err
 	}
 	h.append(in)
 	return nil
-}
-
-func (m *Mesh) receivePacket(l *link, b []byte) {
-	l.stats.PacketsReceived++
-	l.stats.BytesReceived += uint64(len(b))
-	tag, ok := wire.TagOf(b)
-	switch {
-	case !ok:
-		m.refuse(Malformed)
-		return
-	case m.phase == Joining || !m.start.ready:
-		m.refuse(Early)
-		return
-	case tag != m.tag:
-		m.refuse(OtherMatch)
-		return
-	}
-	p := &m.incoming
-	if err := p.Parse(b, m.cfg.Stride); err != nil {
-		m.refuse(Malformed)
-		return
-	}
-	m.hear(l)
-	l.meter.heard(p.Seq, m.clock)
-	if p.Echo.Set {
-		l.meter.measure(p.Echo.Seq, time.Duration(p.Echo.HeldMicros)*time.Microsecond, m.clock)
-	}
-	if m.phase == Agreeing && l.hello != nil && len(p.Runs) > 0 {
-		// It plays, so it has agreed; its own word is on its way.
-		l.started = true
-		m.play()
-	}
-	for i := range p.Acks {
-		m.receiveAck(l, &p.Acks[i])
-	}
-	for i := range p.Runs {
-		if m.receiveRun(l, &p.Runs[i]); m.phase == Ended {
-			return
-		}
-	}
-	m.receiveSums(l, p)
-}
-
-func (m *Mesh) receiveAck(l *link, a *wire.Ack) {
-	for i, p := range m.own {
-		if p != a.Participant {
-			continue
-		}
-		switch {
-		case a.Next > m.histories[p].held:
-			m.refuse(BadAck)
-		case a.Next > l.acked[i]:
-			l.acked[i] = a.Next
-		}
-		return
-	}
-	m.refuse(BadAck)
-}
-
-func (m *Mesh) receiveRun(l *link, r *wire.Run) {
-	if int(r.Participant) >= len(m.cfg.Players) || m.cfg.Players[r.Participant] != l.peer {
-		m.refuse(NotOwner)
-		return
-	}
-	h := &m.histories[r.Participant]
-	if r.First > h.held {
-		m.refuse(Gap)
-		return
-	}
-	for i := range r.Count {
-		t := r.First + driftback.Tick(i)
-		in := r.Inputs[i*m.cfg.Stride : (i+1)*m.cfg.Stride]
-		switch {
-		case t < h.held:
-			if h.contradicts(t, in) {
-				m.halt(l, r.Participant, t, h.at(t), in)
-				return
-			}
-		case t >= m.Confirmed()+m.span:
-			m.refuse(FarAhead)
-			return
-		case m.cfg.Valid != nil && !m.cfg.Valid(in):
-			m.refuse(BadInput)
-			return
-		default:
-			h.append(in)
-		}
-	}
-}
-
-// halt ends the match because of evidence against a peer.
-func (m *Mesh) halt(l *link, p driftback.Participant, t driftback.Tick, had, got []byte) {
-	err := &ConflictError{
-		Peer: l.peer, Participant: p, Tick: t,
-		Had: append([]byte(nil), had...), Got: append([]byte(nil), got...),
-	}
-	m.Halt(err)
 }
 
 // Flush sends what is due: to each peer a packet if something was published since
@@ -232,10 +119,7 @@ func (m *Mesh) sendOne(l *link) (more bool) {
 	p.Echo = wire.Echo{Set: ok, Seq: seq, HeldMicros: uint32(held / time.Microsecond)}
 	budget := m.cfg.Transport.MaxDatagram() - maxHead
 	if n := len(p.Sums.List); n > 0 {
-		if fits := (budget - wire.MaxSumsHead - wire.MaxRunHead - m.cfg.Stride - 1) / wire.SumSize; n > fits {
-			p.Sums.List = p.Sums.List[:max(fits, 0)]
-		}
-		budget -= wire.MaxSumsHead + len(p.Sums.List)*wire.SumSize
+		budget -= wire.MaxSumsHead + n*wire.SumSize
 	}
 	m.runs = m.runs[:0]
 	for i, q := range m.own {

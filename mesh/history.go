@@ -61,3 +61,26 @@ func (h *history) flatten(b []byte, from, to driftback.Tick) []byte {
 	}
 	return b
 }
+
+// Confirmed returns the first tick that lacks some participant's input. It never
+// falls.
+func (m *Mesh) Confirmed() driftback.Tick {
+	t := m.histories[0].held
+	for p := range m.histories[1:] {
+		t = min(t, m.histories[1+p].held)
+	}
+	return t
+}
+
+// Held returns the first tick for which participant p's input is not held.
+func (m *Mesh) Held(p driftback.Participant) driftback.Tick { return m.histories[p].held }
+
+// Input returns the bytes of participant p's input for tick t, which must be
+// below Held(p) and not older than the depth that Kept gives. They are borrowed
+// until the next Poll or Publish.
+func (m *Mesh) Input(p driftback.Participant, t driftback.Tick) []byte {
+	return m.histories[p].at(t)
+}
+
+// Kept returns for how many ticks below Held an input is kept.
+func (m *Mesh) Kept() int { return int(m.histories[0].mask + 1) }

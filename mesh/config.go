@@ -1,0 +1,123 @@
+package mesh
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/transport"
+	"github.com/driftback/driftback/wire"
+)
+
+// None switches a setting off.
+const None = -1
+
+const (
+	// MaxWindow is the largest prediction window, in ticks.
+	MaxWindow = 256
+	// MaxDelay is the largest input delay, in ticks.
+	MaxDelay = 60
+	// MaxRedundancy is the largest number of inputs carried at least.
+	MaxRedundancy = 256
+	// MaxHistory is the largest number of ticks for which fingerprints are kept.
+	MaxHistory = 1 << 20
+)
+
+// Config says what a mesh is for. New checks all of it.
+type Config struct {
+	// Transport carries the messages. It may be nil when this peer plays every
+	// participant.
+	Transport transport.Transport
+	// Self is this peer. Players[p] is the peer that plays participant p.
+	Self    driftback.Peer
+	Players []driftback.Peer
+	// Stride is the size of an input in bytes.
+	Stride int
+	// Delay is this peer's input delay in ticks, 0 to MaxDelay.
+	Delay int
+	// Window is the prediction window in ticks, 0 to MaxWindow. The mesh does not
+	// predict; the window bounds how far ahead a peer's inputs can honestly be.
+	Window int
+	// Redundancy is how many of the newest inputs a packet carries at least, even
+	// when all of them have been acknowledged: 0 to MaxRedundancy.
+	Redundancy int
+	// FingerprintEvery is the interval in ticks at which confirmed states are
+	// compared, or None. History is for how many ticks fingerprints are kept.
+	FingerprintEvery, History int
+	// Match and Settings must be alike on every peer. A setting with an empty value
+	// is unknown and not compared.
+	Match    uint64
+	Settings []wire.Setting
+	// Nonce is this peer's contribution to the match's seed, and tells this process
+	// from one that is started in its place. It should be random.
+	Nonce uint64
+	// PeerTimeout is for how long a peer may be silent before it counts as
+	// interrupted, RejoinGrace for how long after that it may come back, and
+	// JoinTimeout how long the handshake may take; None waits for ever.
+	PeerTimeout, RejoinGrace, JoinTimeout time.Duration
+	// Valid reports whether the bytes, of length Stride, are an input that the game
+	// knows. Nil knows all.
+	Valid func(in []byte) bool
+}
+
+func (c *Config) validate() error {
+	switch {
+	case len(c.Players) == 0 || len(c.Players) > driftback.MaxParticipants:
+		return fmt.Errorf("mesh: Players has %d participants: from 1 to %d are allowed", len(c.Players), driftback.MaxParticipants)
+	case !slices.Contains(c.Players, c.Self):
+		return fmt.Errorf("mesh: Self is peer %d, which plays no participant in Players", c.Self)
+	case c.Stride < 1 || c.Stride > wire.MaxStride:
+		return fmt.Errorf("mesh: Stride is %d bytes: from 1 to %d are allowed", c.Stride, wire.MaxStride)
+	case c.Delay < 0 || c.Delay > MaxDelay:
+		return fmt.Errorf("mesh: Delay is %d ticks: from 0 to %d are allowed", c.Delay, MaxDelay)
+	case c.Window < 0 || c.Window > MaxWindow:
+		return fmt.Errorf("mesh: Window is %d ticks: from 0 to %d are allowed", c.Window, MaxWindow)
+	case c.Redundancy < 0 || c.Redundancy > MaxRedundancy:
+		return fmt.Errorf("mesh: Redundancy is %d inputs: from 0 to %d are allowed", c.Redundancy, MaxRedundancy)
+	case c.FingerprintEvery != None && c.FingerprintEvery < 1:
+		return fmt.Errorf("mesh: FingerprintEvery is %d ticks: at least 1, or None", c.FingerprintEvery)
+	case c.FingerprintEvery != None && (c.History > MaxHistory || c.FingerprintEvery > c.History/2):
+		return fmt.Errorf("mesh: FingerprintEvery is %d ticks and History %d: the interval must be at most half of the history, and that at most %d",
+			c.FingerprintEvery, c.History, MaxHistory)
+	case c.PeerTimeout <= 0 && c.PeerTimeout != None:
+		return fmt.Errorf("mesh: PeerTimeout is %v: it must be positive, or None", c.PeerTimeout)
+	case c.RejoinGrace < 0:
+		return fmt.Errorf("mesh: RejoinGrace is %v: it must not be negative", c.RejoinGrace)
+	case c.JoinTimeout <= 0 && c.JoinTimeout != None:
+		return fmt.Errorf("mesh: JoinTimeout is %v: it must be positive, or None", c.JoinTimeout)
+	}
+	others := false
+	for p, peer := range c.Players {
+		if peer >= driftback.MaxPeers {
+			return fmt.Errorf("mesh: Players[%d] is peer %d: peers are numbered below %d", p, peer, driftback.MaxPeers)
+		}
+		others = others || peer != c.Self
+	}
+	if others && c.Transport == nil {
+		return errors.New("mesh: Transport is nil, but another peer plays: without a transport every participant must be Self's")
+	}
+	if !others {
+		return nil
+	}
+	if room, least := c.Transport.MaxDatagram(), c.leastDatagram(); room < least {
+		return fmt.Errorf("mesh: Transport carries datagrams of %d bytes and an input has %d: it must carry at least %d",
+			room, c.Stride, least)
+	}
+	if _, err := wire.AppendControl(nil, wire.Hello{Settings: withRoster(c.Settings, c.Players)}); err != nil {
+		return fmt.Errorf("mesh: Settings cannot be sent: %w", err)
+	}
+	return nil
+}
+
+// leastDatagram returns the size in bytes of a packet that has room for one input
+// and one fingerprint beside everything else. With less, something could never be
+// sent.
+func (c *Config) leastDatagram() int {
+	least := maxHead + wire.MaxRunHead + 1 + c.Stride
+	if c.FingerprintEvery != None {
+		least += wire.MaxSumsHead + wire.SumSize
+	}
+	return least
+}

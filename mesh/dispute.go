@@ -1,0 +1,82 @@
+package mesh
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/wire"
+)
+
+// maxDispute is how long a peer that found a disagreement waits for the other to
+// have found it too.
+const maxDispute = 5 * time.Second
+
+// dispute is a disagreement that both sides have to have seen.
+type dispute struct {
+	open  bool
+	err   DesyncError
+	since time.Duration
+}
+
+func (d *dispute) msg() wire.Control {
+	return wire.Disagree{Tick: d.err.Tick, Sum: d.err.Ours}
+}
+
+// disagree opens a dispute: nothing advances, and both sides go on talking until
+// each knows what the other found.
+func (m *Mesh) disagree(l *link, t driftback.Tick, ours, theirs uint64) {
+	m.dispute = dispute{
+		open: true, since: m.clock,
+		err: DesyncError{Tick: t, Peer: l.peer, Ours: ours, Theirs: theirs},
+	}
+	for i := range m.links {
+		m.links[i].owed |= owesDisagree
+	}
+	m.sendOwed()
+	if l.disagreed {
+		m.settleDispute()
+	}
+}
+
+func (m *Mesh) receiveDisagree(l *link, d wire.Disagree) {
+	if m.phase != Playing {
+		m.refuse(Early)
+		return
+	}
+	l.disagreed = true
+	if m.dispute.open {
+		m.settleDispute()
+		return
+	}
+	// It is one more copy of a fingerprint that may have been lost, or of the last
+	// state's, which is compared when this peer has finished too.
+	f, t := &m.prints, &l.prints
+	if f.every != 0 && d.Tick > 0 && d.Tick%f.every == 0 && uint64(d.Tick/f.every)-1 == t.next {
+		m.receiveSums(l, &wire.Packet{Sums: wire.Sums{First: t.next, List: []uint64{d.Sum}}})
+	}
+}
+
+func (m *Mesh) settleDispute() {
+	for i := range m.links {
+		if l := &m.links[i]; l.peer == m.dispute.err.Peer && (!l.disagreed || l.owed&owesDisagree != 0 && l.up) {
+			return
+		}
+	}
+	err := m.dispute.err
+	m.end(&err, wire.Leave{Reason: leaveHalted, Text: fmt.Sprintf("the states differ as tick %d begins", err.Tick)})
+}
+
+// judgeDispute ends a dispute when it is settled or has lasted too long.
+func (m *Mesh) judgeDispute() {
+	if m.phase != Playing || !m.dispute.open {
+		return
+	}
+	if m.clock-m.dispute.since >= maxDispute {
+		for i := range m.links {
+			m.links[i].disagreed = true
+			m.links[i].owed &^= owesDisagree
+		}
+	}
+	m.settleDispute()
+}

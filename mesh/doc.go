@@ -1,0 +1,13 @@
+// Package mesh is the protocol between the peers of a match, over bytes: the
+// handshake, publishing inputs with everything a peer has not acknowledged,
+// acknowledging, confirming, comparing fingerprints, time-outs, and the ways a
+// match ends.
+//
+// It owns what is held, acknowledged, contradicted and confirmed. It refuses to
+// own the game: inputs are byte strings of one length and states are 64-bit
+// fingerprints, so it has no type parameters and needs neither the step nor the
+// state.
+//
+// A mesh reads no clock and starts no goroutine. The owner calls [Mesh.Poll] with
+// the time, then publishes, then calls [Mesh.Flush]; all from one goroutine.
+package mesh

@@ -1,0 +1,62 @@
+package mesh
+
+import "github.com/driftback/driftback"
+
+// maxEvents is the largest number of events kept between two Polls.
+const maxEvents = 64
+
+// EventKind says what an [Event] is.
+type EventKind uint8
+
+const (
+	// PeerUp: the link to the peer works.
+	PeerUp EventKind = iota + 1
+	// PeerDown: the link to the peer is gone; it may come back.
+	PeerDown
+	// PeerInterrupted: nothing has been heard from the peer for PeerTimeout.
+	PeerInterrupted
+	// PeerResumed: an interrupted peer is back.
+	PeerResumed
+	// PeerFinished: the peer has confirmed the last tick.
+	PeerFinished
+)
+
+// String returns the kind as a few lower-case words.
+func (k EventKind) String() string {
+	switch k {
+	case PeerUp:
+		return "link up"
+	case PeerDown:
+		return "link down"
+	case PeerInterrupted:
+		return "interrupted"
+	case PeerResumed:
+		return "resumed"
+	case PeerFinished:
+		return "finished"
+	}
+	return "unknown event"
+}
+
+// Event is something that happened to a peer.
+type Event struct {
+	Kind EventKind
+	Peer driftback.Peer
+	// Err is set for PeerDown.
+	Err error
+}
+
+// Events returns what has happened since the last Poll began. The slice is
+// borrowed until the next Poll.
+func (m *Mesh) Events() []Event { return m.events }
+
+// EventsDropped returns how many events did not fit between two Polls.
+func (m *Mesh) EventsDropped() int { return m.eventsDropped }
+
+func (m *Mesh) note(e Event) {
+	if len(m.events) == maxEvents {
+		m.eventsDropped++
+		return
+	}
+	m.events = append(m.events, e)
+}

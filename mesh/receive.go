@@ -1,0 +1,105 @@
+package mesh
+
+import (
+	"time"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/wire"
+)
+
+func (m *Mesh) receivePacket(l *link, b []byte) {
+	l.stats.PacketsReceived++
+	l.stats.BytesReceived += uint64(len(b))
+	tag, ok := wire.TagOf(b)
+	switch {
+	case !ok:
+		m.refuse(Malformed)
+		return
+	case m.phase == Joining || !m.start.ready:
+		m.refuse(Early)
+		return
+	case tag != m.tag:
+		m.refuse(OtherMatch)
+		return
+	}
+	p := &m.incoming
+	if err := p.Parse(b, m.cfg.Stride); err != nil {
+		m.refuse(Malformed)
+		return
+	}
+	m.hear(l)
+	l.meter.heard(p.Seq, m.clock)
+	if p.Echo.Set {
+		l.meter.measure(p.Echo.Seq, time.Duration(p.Echo.HeldMicros)*time.Microsecond, m.clock)
+	}
+	if m.phase == Agreeing && l.hello != nil && len(p.Runs) > 0 {
+		// It plays, so it has agreed; its own word is on its way.
+		l.started = true
+		m.play()
+	}
+	for i := range p.Acks {
+		m.receiveAck(l, &p.Acks[i])
+	}
+	for i := range p.Runs {
+		if m.receiveRun(l, &p.Runs[i]); m.phase == Ended {
+			return
+		}
+	}
+	m.receiveSums(l, p)
+}
+
+func (m *Mesh) receiveAck(l *link, a *wire.Ack) {
+	for i, p := range m.own {
+		if p != a.Participant {
+			continue
+		}
+		switch {
+		case a.Next > m.histories[p].held:
+			m.refuse(BadAck)
+		case a.Next > l.acked[i]:
+			l.acked[i] = a.Next
+		}
+		return
+	}
+	m.refuse(BadAck)
+}
+
+func (m *Mesh) receiveRun(l *link, r *wire.Run) {
+	if int(r.Participant) >= len(m.cfg.Players) || m.cfg.Players[r.Participant] != l.peer {
+		m.refuse(NotOwner)
+		return
+	}
+	h := &m.histories[r.Participant]
+	if r.First > h.held {
+		m.refuse(Gap)
+		return
+	}
+	for i := range r.Count {
+		t := r.First + driftback.Tick(i)
+		in := r.Inputs[i*m.cfg.Stride : (i+1)*m.cfg.Stride]
+		switch {
+		case t < h.held:
+			if h.contradicts(t, in) {
+				m.halt(l, r.Participant, t, h.at(t), in)
+				return
+			}
+		case t >= m.Confirmed()+m.span:
+			m.refuse(FarAhead)
+			return
+		case m.cfg.Valid != nil && !m.cfg.Valid(in):
+			m.refuse(BadInput)
+			return
+		default:
+			h.append(in)
+		}
+	}
+}
+
+// halt ends the match because of evidence against a peer.
+func (m *Mesh) halt(l *link, p driftback.Participant, t driftback.Tick, had, got []byte) {
+	err := &ConflictError{
+		Peer: l.peer, Participant: p, Tick: t,
+		Had: append([]byte(nil), had...), Got: append([]byte(nil), got...),
+	}
+	m.Halt(err)
+}

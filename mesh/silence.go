@@ -1,0 +1,77 @@
+package mesh
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/driftback/driftback/wire"
+)
+
+// tell moves the mesh's clock and returns the time that peers may be blamed for:
+// a game that did not poll for a while could not have heard anybody.
+func (m *Mesh) tell(now time.Duration) time.Duration {
+	const day = 24 * time.Hour
+	passed := now - m.given
+	if !m.polled || now <= m.given || passed < 0 {
+		passed = 0
+	}
+	m.polled, m.given = true, now
+	m.clock += min(passed, day)
+	if m.cfg.PeerTimeout != None {
+		passed = min(passed, m.cfg.PeerTimeout/4)
+	}
+	return min(passed, day)
+}
+
+// hear notes that a peer is alive.
+func (m *Mesh) hear(l *link) {
+	l.silence = 0
+	if l.interrupted {
+		l.interrupted = false
+		m.note(Event{Kind: PeerResumed, Peer: l.peer})
+	}
+}
+
+// judge ends the match, or interrupts a peer, when time is up.
+func (m *Mesh) judge(passed time.Duration) {
+	if m.phase == Joining || m.phase == Agreeing {
+		m.joinedFor += passed
+		if m.cfg.JoinTimeout != None && m.joinedFor >= m.cfg.JoinTimeout {
+			why := m.missing()
+			m.end(fmt.Errorf("%w %s", ErrNeverJoined, why), wire.Leave{Reason: leaveMissing, Text: why})
+		}
+		return
+	}
+	for i := range m.links {
+		l := &m.links[i]
+		if m.cfg.PeerTimeout == None || l.silence < m.cfg.PeerTimeout || l.finished {
+			continue
+		}
+		if !l.interrupted {
+			l.interrupted = true
+			m.note(Event{Kind: PeerInterrupted, Peer: l.peer})
+		}
+		if l.silence >= m.cfg.PeerTimeout+m.cfg.RejoinGrace && !m.finish.ready {
+			held := m.histories[l.plays[0]].held
+			m.end(lostError(l.peer, held, l.silence, l.downWhy), wire.Leave{Reason: leaveLost, Text: fmt.Sprintf("it lost peer %d", l.peer)})
+			return
+		}
+	}
+	m.judgeDispute()
+	m.judgeFinish()
+}
+
+// Blocked reports whether the owner must not run another tick now, although its
+// prediction window would allow it: a peer is interrupted, a disagreement is
+// being settled, or too many fingerprints wait to be compared.
+func (m *Mesh) Blocked() bool {
+	if m.dispute.open || m.prints.full(m.links) {
+		return true
+	}
+	for i := range m.links {
+		if m.links[i].interrupted {
+			return true
+		}
+	}
+	return false
+}

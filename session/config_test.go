@@ -1,0 +1,95 @@
+package session_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/session"
+	"github.com/driftback/driftback/transport"
+)
+
+func TestEveryConfigErrorNamesTheFieldAndTheValue(t *testing.T) {
+	type config = session.Config[state, input]
+	for name, c := range map[string]struct {
+		change func(c *config)
+		says   []string
+	}{
+		"no step":                         {func(c *config) { c.Step = nil }, []string{"Step is nil"}},
+		"a delay below 0":                 {func(c *config) { c.InputDelay = -1 }, []string{"InputDelay", "-1", "60"}},
+		"a delay longer than allowed":     {func(c *config) { c.InputDelay = 61 }, []string{"InputDelay", "61", "60"}},
+		"a window longer than allowed":    {func(c *config) { c.PredictionWindow = 257 }, []string{"PredictionWindow", "257", "256"}},
+		"a window below None":             {func(c *config) { c.PredictionWindow = -2 }, []string{"PredictionWindow", "-2"}},
+		"no window and no delay":          {func(c *config) { c.PredictionWindow = session.None }, []string{"InputDelay", "PredictionWindow", "at least 1"}},
+		"an unknown limit":                {func(c *config) { c.AtLimit = 2 }, []string{"AtLimit", "2", "Stall or Halt"}},
+		"halting without a window":        {func(c *config) { c.AtLimit, c.PredictionWindow, c.InputDelay = session.Halt, session.None, 1 }, []string{"AtLimit", "PredictionWindow"}},
+		"no nonce":                        {func(c *config) { c.Nonce = 0 }, []string{"Nonce is 0"}},
+		"a tolerance longer than allowed": {func(c *config) { c.EffectTolerance = 61 }, []string{"EffectTolerance", "61", "60"}},
+		"a tolerance below 0":             {func(c *config) { c.EffectTolerance = -1 }, []string{"EffectTolerance", "-1"}},
+		"redundancy beyond the limit":     {func(c *config) { c.Redundancy = 257 }, []string{"Redundancy", "257", "256"}},
+		"redundancy below None":           {func(c *config) { c.Redundancy = -2 }, []string{"Redundancy", "-2"}},
+		"an interval below None":          {func(c *config) { c.FingerprintEvery = -2 }, []string{"FingerprintEvery", "-2"}},
+		"an interval above half the history": {func(c *config) { c.FingerprintEvery, c.History = 51, 100 },
+			[]string{"FingerprintEvery", "51", "History", "100", "half"}},
+		"a history below two intervals":     {func(c *config) { c.History = 15 }, []string{"History", "15"}},
+		"a history longer than allowed":     {func(c *config) { c.History = 1<<20 + 1 }, []string{"History", "1048577", "1048576"}},
+		"a time-out below None":             {func(c *config) { c.PeerTimeout = -2 }, []string{"PeerTimeout", "-2ns"}},
+		"a grace below 0":                   {func(c *config) { c.RejoinGrace = -time.Second }, []string{"RejoinGrace", "-1s"}},
+		"a time-out to join below None":     {func(c *config) { c.JoinTimeout = -2 }, []string{"JoinTimeout", "-2ns"}},
+		"nobody":                            {func(c *config) { c.Players = nil }, []string{"Players", "0"}},
+		"more than 16 participants":         {func(c *config) { c.Players = make([]driftback.Peer, 17) }, []string{"Players", "17", "16"}},
+		"a peer beyond the last":            {func(c *config) { c.Players = []driftback.Peer{0, 64} }, []string{"Players[1]", "64"}},
+		"a self who does not play":          {func(c *config) { c.Self = 2 }, []string{"Self", "2", "Players"}},
+		"no transport, and somebody else":   {func(c *config) { c.Transport = nil }, []string{"Transport is nil"}},
+		"a transport of small datagrams":    {func(c *config) { c.Transport = &narrow{} }, []string{"Transport", "200"}},
+		"a game's name that cannot be sent": {func(c *config) { c.Game = strings.Repeat("x", 300) }, []string{"Game", "300", "256"}},
+		"a build that cannot be sent":       {func(c *config) { c.Build = "a\nb" }, []string{"Build", "U+000A"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newEmptyMatch(t)
+			config := m.config(0, 2, func(c *config) { c.Transport = m.net.Open(0) })
+			_, err := session.New(config)
+			require.NoError(t, err, "sound before the change")
+			c.change(&config)
+			_, err = session.New(config)
+			require.Error(t, err)
+			for _, part := range c.says {
+				require.ErrorContains(t, err, part)
+			}
+		})
+	}
+	t.Run("an input of a type that cannot be sent", func(t *testing.T) {
+		_, err := session.New(session.Config[state, struct{ Stick float64 }]{
+			Step: func(*state, []struct{ Stick float64 }, *driftback.Pass) {}, Players: []driftback.Peer{0},
+		})
+		require.ErrorContains(t, err, "Stick")
+	})
+	t.Run("a state that cannot be fingerprinted", func(t *testing.T) {
+		type named struct{ Names map[string]int }
+		config := session.Config[named, input]{
+			Step: func(*named, []input, *driftback.Pass) {}, Players: []driftback.Peer{0},
+		}
+		_, err := session.New(config)
+		require.ErrorContains(t, err, "FingerprintEvery")
+		require.ErrorContains(t, err, "Names")
+		config.FingerprintEvery = session.None
+		_, err = session.New(config)
+		require.ErrorContains(t, err, "Save")
+		require.ErrorContains(t, err, "Names")
+	})
+	t.Run("the longest interval is half the history", func(t *testing.T) {
+		m := newEmptyMatch(t)
+		_, err := session.New(m.config(0, 2, func(c *session.Config[state, input]) {
+			c.Transport, c.FingerprintEvery, c.History = m.net.Open(0), 50, 100
+		}))
+		require.NoError(t, err)
+	})
+}
+
+// narrow is a transport whose datagrams are too small.
+type narrow struct{ transport.Transport }
+
+func (*narrow) MaxDatagram() int { return 200 }
