@@ -175,6 +175,7 @@ func (n *Network) arrive(m *message) {
 		if l.far == from {
 			to.fall(from, ErrPeerClosed)
 		}
+	default: // up and down are never on their way
 	}
 	n.drop(m)
 }

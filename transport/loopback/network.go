@@ -219,6 +219,7 @@ func (m *message) release() {
 	case reliable:
 		m.line.reliable--
 		m.line.reliableBytes -= len(m.data)
+	default:
 	}
 }
 

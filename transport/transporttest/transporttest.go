@@ -8,6 +8,8 @@
 //
 // It owns the clauses and refuses to own a clock: the one real time in it is
 // [Match.Patience], after which a call that has not returned counts as blocked.
+// All calls of a clause, Step included, come from one goroutine, which is not the
+// test's own.
 //
 // The clauses assume a network that does its best: datagrams may be lost, but not
 // nearly all of them.
@@ -19,7 +21,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/transport"
 )
 
@@ -65,16 +66,33 @@ type clause struct {
 }
 
 func (c clause) run(given Match) error {
-	m := newMatch(given)
-	defer m.closeAll()
 	if len(given.Ends) != c.peers {
 		return fmt.Errorf("the opener opened %d transports where %d were asked for", len(given.Ends), c.peers)
 	}
-	err := c.check(m)
-	if err == nil {
-		err = m.fault
+	m := newMatch(given)
+	result := make(chan error, 1)
+	go func() {
+		err := c.check(m)
+		if err == nil {
+			err = m.fault
+		}
+		for _, e := range m.Ends {
+			_ = e.Close() // the clause about closing looks at the error
+		}
+		result <- err
+	}()
+	look := time.NewTicker(m.Patience / 4)
+	defer look.Stop()
+	for {
+		select {
+		case err := <-result:
+			return err
+		case <-look.C:
+			if what, ok := m.watch.overdue(m.Patience); ok {
+				return fmt.Errorf("%s blocked: it had not returned after %v", what, m.Patience)
+			}
+		}
 	}
-	return err
 }
 
 // match is a Match under examination. Every message passes through receive,
@@ -82,9 +100,15 @@ func (c clause) run(given Match) error {
 // and fails whatever clause is running.
 type match struct {
 	Match
-	links [][]bool // links[i][j]: end i has received Up from j and no Down since
-	fault error
+	watch    watch
+	links    [][]bool // links[i][j]: end i has received Up from j and no Down since
+	received int      // messages since the last step
+	fault    error
 }
+
+// maxAtOnce is how many messages may have arrived by the time of one step: far
+// more than the suite ever sends.
+const maxAtOnce = 1 << 19
 
 func newMatch(given Match) *match {
 	if given.Steps == 0 {
@@ -97,43 +121,35 @@ func newMatch(given Match) *match {
 		given.Patience = 5 * time.Second
 	}
 	m := &match{Match: given, links: make([][]bool, len(given.Ends))}
-	for i := range m.links {
+	m.Ends = nil
+	for i, e := range given.Ends {
 		m.links[i] = make([]bool, len(given.Ends))
+		m.Ends = append(m.Ends, watched{e, &m.watch})
 	}
 	return m
 }
 
-func (m *match) closeAll() {
-	for _, e := range m.Ends {
-		_ = e.Close() // the clause about closing looks at the error
-	}
+func (m *match) step() {
+	m.received = 0
+	m.Step()
 }
 
-// within runs calls that must not block, and fails if they do.
-func (m *match) within(what string, calls func()) error {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		calls()
-	}()
-	patience := time.NewTimer(m.Patience)
-	defer patience.Stop()
-	select {
-	case <-done:
-		return nil
-	case <-patience.C:
-		return fmt.Errorf("%s blocked: it had not returned after %v", what, m.Patience)
-	}
-}
-
-// receive takes one message from end i.
+// receive takes one message from end i. After a fault there is none.
 func (m *match) receive(i int) (transport.Message, bool) {
+	if m.fault != nil {
+		return transport.Message{}, false
+	}
 	got, ok := m.Ends[i].Receive()
 	if !ok {
 		return got, false
 	}
-	if err := m.misshapen(i, got); err != nil && m.fault == nil {
-		m.fault = err
+	if m.received++; m.received > maxAtOnce {
+		m.fault = fmt.Errorf("peer %d does not run out of messages", i)
+	} else {
+		m.fault = m.misshapen(i, got)
+	}
+	if m.fault != nil {
+		return transport.Message{}, false
 	}
 	if int(got.From) < len(m.Ends) {
 		switch got.Kind {
@@ -141,6 +157,7 @@ func (m *match) receive(i int) (transport.Message, bool) {
 			m.links[i][got.From] = true
 		case transport.Down:
 			m.links[i][got.From] = false
+		default:
 		}
 	}
 	return got, true
@@ -199,7 +216,7 @@ func (m *match) until(what string, each func() error, done func() bool) error {
 		if done() {
 			return nil
 		}
-		m.Step()
+		m.step()
 	}
 	return fmt.Errorf("waited %d steps for %s: %w", m.Steps, what, errGaveUp)
 }
@@ -245,11 +262,11 @@ func (m *match) drain(i int, take func(got transport.Message) error) error {
 	}, func() bool { return quiet > m.Quiet })
 }
 
-// sendReliable sends, waiting while the queue is full.
-func (m *match) sendReliable(i int, to driftback.Peer, b []byte) error {
+// sendReliable sends from peer 0 to peer 1, waiting while the queue is full.
+func (m *match) sendReliable(b []byte) error {
 	var err error
 	waited := m.until("room in the reliable queue", func() error {
-		if err = m.Ends[i].SendReliable(to, b); err != nil && !errors.Is(err, transport.ErrFull) {
+		if err = m.Ends[0].SendReliable(1, b); err != nil && !errors.Is(err, transport.ErrFull) {
 			return fmt.Errorf("SendReliable to a linked peer: %w", err)
 		}
 		return nil
