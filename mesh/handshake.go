@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -144,7 +145,7 @@ func (m *Mesh) agree() {
 	for p, peer := range m.cfg.Players {
 		b = append(b, byte(p), byte(peer), byte(m.delays[p]))
 	}
-	for _, s := range m.cfg.Settings {
+	for _, s := range m.known() {
 		b = append(append(b, s.Name...), 0)
 		b = append(append(b, s.Value...), 0)
 	}
@@ -161,6 +162,20 @@ func (m *Mesh) agree() {
 		}
 	}
 	m.phase = Agreeing
+}
+
+// known returns the settings that any peer knows, in an order that is the same on
+// every peer: one that does not know a setting has agreed to what the others say.
+func (m *Mesh) known() []wire.Setting {
+	all := slices.Clone(m.cfg.Settings)
+	for i := range m.links {
+		all = append(all, m.links[i].hello.Settings...)
+	}
+	all = slices.DeleteFunc(all, func(s wire.Setting) bool { return s.Value == "" })
+	slices.SortFunc(all, func(a, b wire.Setting) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Value, b.Value))
+	})
+	return slices.Compact(all)
 }
 
 // Seed returns the hash of every peer's nonce, once the phase is [Agreeing].
