@@ -275,6 +275,31 @@ func TestBeginIsCalledOnce(t *testing.T) {
 	require.Error(t, m.seats[0].mesh.Begin(0, true))
 }
 
+func TestAPeerThatIsStartedAgainBeforeAnythingWasAgreedIsWelcome(t *testing.T) {
+	m := newMatch(t, 3, nil)
+	a, b, c := m.seats[0], m.seats[1], m.seats[2]
+	link := func(x, y *seat) { x.up(y); y.up(x) }
+	link(a, b)
+	a.turn()
+	b.turn()
+	a.turn()
+	require.NotNil(t, a.mesh.links[0].hello)
+	// Peer 1 and peer 2 agree before peer 0 has heard of peer 2, then both die.
+	a.give(b, wire.Start{Digest: 1, Seed: 2})
+	a.turn()
+	again := b.config
+	again.Nonce = 99
+	b.open(again)
+	a.down(b, "it died")
+	link(a, b)
+	link(a, c)
+	link(b, c)
+	m.turns(6)
+	for _, s := range m.seats {
+		require.Equal(t, Playing, s.mesh.Phase(), "peer %d: %v", s.self, s.mesh.Err())
+	}
+}
+
 func TestALinkMayGoDownAndComeBackAtAnyPoint(t *testing.T) {
 	for at := range 8 {
 		m := newMatch(t, 2, func(c *Config) { c.FingerprintEvery, c.History = 1, 2 })

@@ -169,6 +169,7 @@ func (m *Mesh) receive(msg transport.Message) {
 	switch msg.Kind {
 	case transport.Up:
 		l.up, l.greeted, l.downWhy = true, false, nil
+		l.early = nil // it may have been another process's; it is sent again
 		l.owed |= owesHello
 		if m.start.ready {
 			l.owed |= owesStart
