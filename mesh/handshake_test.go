@@ -300,6 +300,37 @@ func TestAPeerThatIsStartedAgainBeforeAnythingWasAgreedIsWelcome(t *testing.T) {
 	}
 }
 
+func TestAPeerThatIsStartedAgainAfterwardsHasLostTheMatch(t *testing.T) {
+	for _, begun := range []bool{false, true} {
+		m := newMatch(t, 3, nil)
+		a, b, c := m.seats[0], m.seats[1], m.seats[2]
+		if begun {
+			m.begin()
+		} else {
+			m.connect()
+			m.turns(2)
+			require.Equal(t, Agreeing, a.mesh.Phase())
+		}
+		again := b.config
+		again.Nonce = 99
+		b.open(again)
+		a.inbox = nil
+		a.down(b, "it died")
+		a.up(b)
+		b.up(a)
+		b.turn()
+		a.turn()
+		require.ErrorIs(t, a.mesh.Err(), ErrPeerLost)
+		require.ErrorContains(t, a.mesh.Err(), "peer 1 has come back without the match")
+		b.turn()
+		require.ErrorIs(t, b.mesh.Err(), ErrPeerLeft)
+		require.ErrorContains(t, b.mesh.Err(), "peer 1 came back without the match")
+		c.turn()
+		require.ErrorIs(t, c.mesh.Err(), ErrPeerLeft)
+		require.ErrorContains(t, c.mesh.Err(), "peer 1 came back without the match")
+	}
+}
+
 func TestALinkMayGoDownAndComeBackAtAnyPoint(t *testing.T) {
 	for at := range 8 {
 		m := newMatch(t, 2, func(c *Config) { c.FingerprintEvery, c.History = 1, 2 })
