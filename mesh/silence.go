@@ -18,7 +18,7 @@ func (m *Mesh) tell(now time.Duration) time.Duration {
 	m.polled, m.given = true, now
 	m.clock += min(passed, day)
 	if m.cfg.PeerTimeout != None {
-		passed = min(passed, m.cfg.PeerTimeout/4)
+		passed = min(passed, max(m.cfg.PeerTimeout/4, 1))
 	}
 	return min(passed, day)
 }
@@ -50,7 +50,7 @@ func (m *Mesh) judge(passed time.Duration) {
 			l.interrupted = true
 			m.note(Event{Kind: PeerInterrupted, Peer: l.peer})
 		}
-		if l.silence >= m.cfg.PeerTimeout+m.cfg.RejoinGrace && !m.finish.ready {
+		if l.silence-m.cfg.PeerTimeout >= m.cfg.RejoinGrace && !m.finish.ready {
 			held := m.histories[l.plays[0]].held
 			m.end(lostError(l.peer, held, l.silence, l.downWhy), wire.Leave{Reason: leaveLost, Text: fmt.Sprintf("it lost peer %d", l.peer)})
 			return
