@@ -117,7 +117,7 @@ func New(c Config) (*Mesh, error) {
 		m.links = append(m.links, l)
 	}
 	m.delays = make([]int, len(c.Players))
-	m.events = make([]Event, 0, maxEvents)
+	m.events = make([]Event, 0, maxEvents+maxOtherEvents*len(m.links))
 	m.prints.init(&m.cfg, m.links)
 	m.runs = make([]byte, 0, min(len(m.own)*depth*c.Stride, wire.MaxDecoded))
 	if len(m.links) == 0 {
