@@ -43,7 +43,7 @@ func (m *Mesh) judge(passed time.Duration) {
 	}
 	for i := range m.links {
 		l := &m.links[i]
-		if m.cfg.PeerTimeout == None || l.silence < m.cfg.PeerTimeout || l.finished {
+		if m.cfg.PeerTimeout == None || l.silence < m.cfg.PeerTimeout || m.through(l) {
 			continue
 		}
 		if !l.interrupted {
