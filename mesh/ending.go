@@ -107,6 +107,10 @@ func (m *Mesh) receiveLeave(l *link, leave wire.Leave) {
 	if m.phase == Ended {
 		return
 	}
+	if m.dispute.open {
+		m.endDispute() // it leaves because of that, or takes the only witness away
+		return
+	}
 	switch leave.Reason {
 	case leaveFinished:
 		// Its Finish came before this, and it does not wait for ours any more.

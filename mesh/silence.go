@@ -50,7 +50,7 @@ func (m *Mesh) judge(passed time.Duration) {
 			l.interrupted = true
 			m.note(Event{Kind: PeerInterrupted, Peer: l.peer})
 		}
-		if l.silence-m.cfg.PeerTimeout >= m.cfg.RejoinGrace && !m.finish.ready {
+		if l.silence-m.cfg.PeerTimeout >= m.cfg.RejoinGrace && !m.finish.ready && !m.dispute.open {
 			held := m.histories[l.plays[0]].held
 			m.end(lostError(l.peer, held, l.silence, l.downWhy), wire.Leave{Reason: leaveLost, Text: fmt.Sprintf("it lost peer %d", l.peer)})
 			return
