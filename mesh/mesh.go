@@ -460,7 +460,7 @@ func (m *Mesh) judge(passed time.Duration) {
 	}
 	for i := range m.links {
 		l := &m.links[i]
-		if m.cfg.PeerTimeout == None || l.silence < m.cfg.PeerTimeout || l.finished {
+		if m.cfg.PeerTimeout == None || l.silence < m.cfg.PeerTimeout || m.done(l) {
 			continue
 		}
 		if !l.interrupted {
@@ -475,6 +475,17 @@ func (m *Mesh) judge(passed time.Duration) {
 	}
 	m.judgeDispute()
 	m.judgeFinish()
+}
+
+// done reports whether nothing more is needed from a peer: it has finished where
+// this peer is going to, and its inputs up to there have come.
+func (m *Mesh) done(l *link) bool {
+	for _, p := range l.plays {
+		if m.histories[p].held < m.last {
+			return false
+		}
+	}
+	return l.finished && l.finish.At == m.last
 }
 
 func (m *Mesh) note(e Event) {
