@@ -22,11 +22,39 @@ func (m *Mesh) Finish(at driftback.Tick, sum uint64, hasSum bool) {
 		return
 	}
 	m.finish = finishState{ready: true, msg: wire.Finish{At: at, Sum: sum, HasSum: hasSum}}
+	m.last = at
 	for i := range m.links {
 		m.links[i].owed |= owesFinish
 	}
 	m.sendOwed()
+	m.judgeLast()
 	m.judgeFinish()
+}
+
+// Last says at which tick this peer is going to finish. Peers that are going to
+// finish at different ticks would wait for each other for ever, because the one
+// that goes further lacks inputs that the other never gives; so this is compared
+// as soon as either has finished.
+func (m *Mesh) Last(at driftback.Tick) {
+	m.last = at
+	m.judgeLast()
+}
+
+// judgeLast ends the match when a peer has finished at another tick than this one
+// is going to. This peer's word goes to the others first, so that they see both.
+func (m *Mesh) judgeLast() {
+	for i := range m.links {
+		l := &m.links[i]
+		if m.phase != Playing || m.last == 0 || !l.finished || l.finish.At == m.last {
+			continue
+		}
+		m.finish.msg.At = m.last
+		for j := range m.links {
+			m.links[j].owed |= owesFinish
+		}
+		m.end(&MismatchError{Peer: l.peer, Setting: "the last tick", Ours: fmt.Sprint(m.last), Theirs: fmt.Sprint(l.finish.At)},
+			wire.Leave{Reason: leaveHalted, Text: "the last ticks differ"})
+	}
 }
 
 func (m *Mesh) receiveFinish(l *link, f wire.Finish) {
@@ -37,6 +65,7 @@ func (m *Mesh) receiveFinish(l *link, f wire.Finish) {
 	}
 	l.finished, l.finish = true, f
 	m.note(Event{Kind: PeerFinished, Peer: l.peer})
+	m.judgeLast()
 	m.judgeFinish()
 }
 
@@ -53,10 +82,6 @@ func (m *Mesh) judgeFinish() {
 			if !gone {
 				return
 			}
-		case l.finish.At != m.finish.msg.At:
-			m.end(&MismatchError{Peer: l.peer, Setting: "the last tick", Ours: fmt.Sprint(m.finish.msg.At), Theirs: fmt.Sprint(l.finish.At)},
-				wire.Leave{Reason: leaveHalted, Text: "the last ticks differ"})
-			return
 		case l.owed&owesFinish != 0 && !gone && !l.left:
 			return // it would wait for this peer's word
 		case l.finish.HasSum && m.finish.msg.HasSum && l.finish.Sum != m.finish.msg.Sum:
@@ -70,10 +95,10 @@ func (m *Mesh) judgeFinish() {
 	m.end(ErrFinished, wire.Leave{Reason: leaveFinished, Text: "the match is finished"})
 }
 
-// through reports whether a peer has finished and all of its inputs are held, so
-// that nothing more is needed from it.
+// through reports whether a peer has finished where this peer is going to, and all
+// of its inputs are held, so that nothing more is needed from it.
 func (m *Mesh) through(l *link) bool {
-	if !l.finished {
+	if !l.finished || l.finish.At != m.last {
 		return false
 	}
 	for _, p := range l.plays {

@@ -67,6 +67,7 @@ type Mesh struct {
 	start        startState
 	prints       fingerprints
 	finish       finishState
+	last         driftback.Tick // where this peer is going to finish; 0: not known
 	dispute      dispute
 
 	events        []Event
