@@ -1,0 +1,194 @@
+// Command fighter is a small fighting game for two, played over a real network:
+// the example that shows the whole engine at work.
+//
+//	go run ./examples/fighter
+//
+// starts two processes that play each other over QUIC on this machine and prints
+// the address of a web page for each side. Bots fight until a page's keys are
+// touched. On two terminals, or two machines:
+//
+//	go run ./examples/fighter host
+//	go run ./examples/fighter join ADDR PIN CODE
+//
+// It owns the clock, the sockets and the windows that the engine refuses to own;
+// the game itself is package sim.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/driftback/driftback/identity"
+	"github.com/driftback/driftback/mesh"
+	"github.com/driftback/driftback/transport/impair"
+)
+
+func main() {
+	// quic-go would print a line about the size of a socket's buffer.
+	_ = os.Setenv("QUIC_GO_DISABLE_RECEIVE_BUFFER_WARNING", "true")
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	status := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(status)
+}
+
+// Exit statuses.
+const (
+	exitEnded       = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+// run runs the command and returns its exit status. What went wrong is one
+// sentence on stderr.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	command, rest := "both", args
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		command, rest = args[0], args[1:]
+	}
+	o, err := parse(command, rest, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return exitEnded
+	case err != nil:
+		fmt.Fprintf(stderr, "fighter: %v.\n", err)
+		return exitUsage
+	}
+	switch command {
+	case "both":
+		err = both(ctx, o, stdout)
+	case "host":
+		err = host(ctx, o, stdout)
+	case "join":
+		err = join(ctx, o, stdout)
+	case "child":
+		err = child(o, stdin, stdout)
+	}
+	switch {
+	case errors.Is(err, errTold):
+		return exitFailed
+	case errors.Is(err, errInterrupted):
+		fmt.Fprintln(stderr, "fighter: interrupted, so the match is over.")
+		return exitInterrupted
+	case err != nil:
+		fmt.Fprintf(stderr, "fighter: %v.\n", err)
+		return exitFailed
+	}
+	return exitEnded
+}
+
+var errInterrupted = errors.New("interrupted")
+
+// options are what the command line says.
+type options struct {
+	seed     uint64
+	ticks    int64
+	rate     int
+	delay    int
+	window   int
+	headless bool
+	link     impair.Impairment
+	wait     time.Duration
+	addr     string // of the game's socket
+	page     string // of the page
+	// The rest is join's.
+	hostAddr string
+	pin      identity.Pin
+	code     identity.Code
+}
+
+const usage = `usage:
+  fighter [flags]                      two processes on this machine play each other
+  fighter host [flags]                 wait for a second player, and print what to tell them
+  fighter join [flags] ADDR PIN CODE   join the player who was told that
+
+flags:
+`
+
+// parse reads the command line.
+func parse(command string, args []string, stderr io.Writer) (*options, error) {
+	o := &options{}
+	f := flag.NewFlagSet("fighter "+command, flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	f.Uint64Var(&o.seed, "seed", 1, "seed of the bots and of the bad link")
+	f.Int64Var(&o.ticks, "ticks", 0, "end at this `tick`; 0 plays on")
+	f.IntVar(&o.rate, "rate", 60, "ticks per second, 1 to 240")
+	f.IntVar(&o.delay, "delay", 2, "input delay in `ticks`")
+	f.IntVar(&o.window, "window", 8, "prediction window in `ticks`; -1 waits for every input")
+	f.BoolVar(&o.headless, "headless", false, "no page; bots play both sides")
+	f.DurationVar(&o.wait, "wait", time.Minute, "how long to wait for the other player")
+	link := "latency=0ms"
+	switch command {
+	case "both", "child":
+		f.StringVar(&link, "link", link, "how bad the link is, each way: `latency=60ms,jitter=10ms,loss=5%`")
+	case "host":
+		f.StringVar(&o.addr, "addr", ":7777", "UDP `address` to be reached at")
+		f.StringVar(&o.page, "page", "127.0.0.1:0", "`address` of the page, on this machine")
+	case "join":
+		f.StringVar(&o.page, "page", "127.0.0.1:0", "`address` of the page, on this machine")
+	default:
+		return nil, fmt.Errorf("there is no command %q; there are host and join, and neither plays on this machine alone", command)
+	}
+	if err := f.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			fmt.Fprint(stderr, usage)
+			f.SetOutput(stderr)
+			f.PrintDefaults()
+			return nil, err
+		}
+		return nil, fmt.Errorf("%w; -help lists the flags", err)
+	}
+	im, err := impair.ParseImpairment(link)
+	if err != nil {
+		return nil, fmt.Errorf("-link %q: %w", link, err)
+	}
+	o.link = im
+	if command == "join" {
+		if err := o.parseInvitation(f.Args()); err != nil {
+			return nil, err
+		}
+	} else if f.NArg() > 0 {
+		return nil, fmt.Errorf("%q is one argument too many; -help lists the flags", f.Arg(0))
+	}
+	return o, o.validate()
+}
+
+// parseInvitation reads what the host was told to pass on.
+func (o *options) parseInvitation(args []string) (err error) {
+	if len(args) != 3 {
+		return fmt.Errorf("join needs the three words that host prints, ADDR PIN CODE, and was given %d", len(args))
+	}
+	o.hostAddr = args[0]
+	if o.pin, err = identity.ParsePin(args[1]); err != nil {
+		return err
+	}
+	o.code, err = identity.ParseCode(args[2])
+	return err
+}
+
+func (o *options) validate() error {
+	switch {
+	case o.rate < 1 || o.rate > 240:
+		return fmt.Errorf("-rate is %d ticks per second; 1 to 240 are allowed", o.rate)
+	case o.ticks < 0:
+		return fmt.Errorf("-ticks is %d; it must not be negative", o.ticks)
+	case o.delay < 0 || o.delay > mesh.MaxDelay:
+		return fmt.Errorf("-delay is %d ticks; 0 to %d are allowed", o.delay, mesh.MaxDelay)
+	case o.window != -1 && (o.window < 1 || o.window > mesh.MaxWindow):
+		return fmt.Errorf("-window is %d ticks; 1 to %d are allowed, or -1", o.window, mesh.MaxWindow)
+	case o.window == -1 && o.delay == 0:
+		return errors.New("-window is -1 and -delay is 0; without predictions a delay of at least 1 tick is needed")
+	case o.wait <= 0:
+		return fmt.Errorf("-wait is %v; it must be positive", o.wait)
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/examples/fighter/sim"
+	"github.com/driftback/driftback/fingerprint"
+	"github.com/driftback/driftback/session"
+	"github.com/driftback/driftback/transport"
+	"github.com/driftback/driftback/transport/impair"
+)
+
+// matchID tells this game's matches from others'. A real game would draw one for
+// each match and agree on it where the players meet.
+const matchID = 0x66696768746572
+
+// peer is one side of a match: the loop that a game would have.
+type peer struct {
+	self    driftback.Peer
+	o       *options
+	match   *session.Lockstep[sim.State, sim.Input]
+	hands   *hands
+	page    *pageServer // nil: headless
+	strip   strip
+	report  func(*status)                // told once a second
+	impair  func(impair.Impairment) bool // told what the sliders ask for; nil: there are none
+	link    impair.Impairment            // what they show
+	frame   frame
+	rate    rate
+	deepest int
+}
+
+// newPeer returns a side that is about to play over tr.
+func newPeer(self driftback.Peer, o *options, tr transport.Transport, page *pageServer) (*peer, error) {
+	var nonce [8]byte
+	_, _ = rand.Read(nonce[:]) // never fails, by its own documentation
+	p := &peer{self: self, o: o, hands: newHands(int(self), o.seed), page: page, link: o.link}
+	var err error
+	p.match, err = session.New(session.Config[sim.State, sim.Input]{
+		Step: sim.Step, Start: sim.Start, Valid: sim.Input.Valid,
+		Transport: tr, Self: self, Players: []driftback.Peer{0, 1},
+		Match: matchID, Game: "driftback fighter", Nonce: binary.LittleEndian.Uint64(nonce[:]) | 1,
+		InputDelay: o.delay, PredictionWindow: o.window, JoinTimeout: o.wait,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if o.ticks > 0 {
+		err = p.match.Finish(driftback.Tick(o.ticks))
+	}
+	return p, err
+}
+
+// outcome is how a match that reached its last tick ended.
+type outcome struct {
+	Tick driftback.Tick
+	Sum  fingerprint.Sum
+}
+
+// play plays until the match ends or ctx does. It returns the last tick and its
+// fingerprint when the match finished, and an error when it ended in any other
+// way.
+func (p *peer) play(ctx context.Context) (outcome, error) {
+	start := time.Now()
+	ticks := time.NewTicker(time.Second / time.Duration(p.o.rate))
+	defer ticks.Stop()
+	nextReport := time.Second
+	for {
+		select {
+		case <-ctx.Done():
+			p.match.Leave()
+			return outcome{}, errInterrupted
+		case <-ticks.C:
+		}
+		p.obey()
+		now := time.Since(start)
+		r, err := p.match.Tick(now, p.hands.next(p.match.State()))
+		if r.Phase == session.Advanced {
+			p.hands.used()
+		}
+		p.strip.note(&r)
+		p.deepest = max(p.deepest, r.Rerun.Len())
+		p.show(&r, now, err)
+		if now >= nextReport {
+			nextReport = now.Truncate(time.Second) + time.Second
+			p.report(p.status(&r))
+			p.deepest = 0
+		}
+		switch {
+		case errors.Is(err, session.ErrFinished):
+			h, err := fingerprint.New[sim.State]()
+			if err != nil {
+				return outcome{}, err
+			}
+			return outcome{Tick: r.Tick, Sum: h.Sum(p.match.State())}, nil
+		case err != nil:
+			return outcome{}, fmt.Errorf("the match ended at tick %d: %w", r.Tick, err)
+		}
+	}
+}
+
+// obey does what the pages ask for.
+func (p *peer) obey() {
+	if p.page == nil {
+		return
+	}
+	for {
+		select {
+		case c := <-p.page.Commands():
+			p.hands.take(&c)
+			if c.Link != nil && p.impair != nil {
+				im := p.link
+				im.Latency = time.Duration(c.Link.LatencyMs) * time.Millisecond
+				im.Jitter = time.Duration(c.Link.JitterMs) * time.Millisecond
+				im.Loss = c.Link.LossPercent / 100
+				if im.Validate() == nil && p.impair(im) {
+					p.link = im
+				}
+			}
+		default:
+			return
+		}
+	}
+}

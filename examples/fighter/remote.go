@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/identity"
+	"github.com/driftback/driftback/session"
+	"github.com/driftback/driftback/transport/quic"
+)
+
+// host waits for a second player who was told what it prints.
+func host(ctx context.Context, o *options, stdout io.Writer) error {
+	code := identity.NewCode()
+	return meetOver(ctx, o, stdout, 0, quic.Config{
+		Self: 0, Addr: o.addr, Peers: []quic.Remote{{Peer: 1, Code: code}},
+	}, func(id *identity.Identity, link *quic.Transport) {
+		fmt.Fprintln(stdout, reachable(link.LocalAddr()), id.Pin(), code)
+		fmt.Fprintln(stdout, "The other player joins with these three words: fighter join ADDR PIN CODE")
+	})
+}
+
+// join calls the host that printed the invitation.
+func join(ctx context.Context, o *options, stdout io.Writer) error {
+	return meetOver(ctx, o, stdout, 1, quic.Config{
+		Self: 1, Peers: []quic.Remote{{Peer: 0, Addr: o.hostAddr, Pin: o.pin, Code: o.code}},
+	}, func(*identity.Identity, *quic.Transport) {})
+}
+
+// meetOver plays one side over a socket of its own.
+func meetOver(ctx context.Context, o *options, stdout io.Writer, self driftback.Peer, c quic.Config, listening func(*identity.Identity, *quic.Transport)) error {
+	id, err := identity.Generate()
+	if err != nil {
+		return err
+	}
+	c.Identity = id
+	page, err := openPage(o)
+	if err != nil {
+		return err
+	}
+	if page != nil {
+		defer page.Close()
+	}
+	link, err := quic.Listen(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer link.Close()
+	listening(id, link)
+	if page != nil {
+		fmt.Fprintln(stdout, "page", page.URL())
+	}
+	p, err := newPeer(self, o, link, page)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	p.report = func(s *status) {
+		s.print(stdout)
+		// A refused code is refused for good: there is no use in waiting.
+		if at, _ := link.Stats(1 - self); errors.Is(at.LastError, quic.ErrCodeRefused) || errors.Is(at.LastError, identity.ErrNotPinned) {
+			stop(at.LastError)
+		}
+	}
+	end, err := p.play(ctx)
+	if cause := context.Cause(ctx); errors.Is(err, errInterrupted) && cause != nil && !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	if at, _ := link.Stats(1 - self); errors.Is(err, session.ErrNeverJoined) && at.LastError != nil {
+		return fmt.Errorf("%w (%w)", err, at.LastError)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "finished: tick %d is confirmed with fingerprint %v\n", end.Tick, end.Sum)
+	return nil
+}
+
+// reachable returns the address to tell another player for a socket that may
+// listen on every interface: this machine's on its network, if it has one.
+func reachable(a net.Addr) string {
+	udp, ok := a.(*net.UDPAddr)
+	if !ok || !udp.IP.IsUnspecified() {
+		return a.String()
+	}
+	ip := net.IPv4(127, 0, 0, 1)
+	addrs, _ := net.InterfaceAddrs()
+	for _, addr := range addrs {
+		if n, ok := addr.(*net.IPNet); ok && n.IP.To4() != nil && n.IP.IsGlobalUnicast() {
+			ip = n.IP
+			break
+		}
+	}
+	return (&net.UDPAddr{IP: ip, Port: udp.Port}).String()
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/session"
+)
+
+// strip remembers what became of the newest ticks, and of the calls between them
+// that could not run one.
+type strip struct {
+	marks [stripTicks]mark
+	n     int // marks there have been
+}
+
+// mark is one tick, or one call that stalled before it.
+type mark struct {
+	tick           driftback.Tick
+	stalled, rerun bool
+}
+
+func (s *strip) add(m mark) {
+	s.marks[s.n%stripTicks] = m
+	s.n++
+}
+
+// note takes what one call of Tick did.
+func (s *strip) note(r *session.Result) {
+	for i := range s.marks {
+		if m := &s.marks[i]; !m.stalled && m.tick >= r.Rerun.From && m.tick < r.Rerun.To {
+			m.rerun = true
+		}
+	}
+	switch r.Phase {
+	case session.Advanced:
+		s.add(mark{tick: r.Tick - 1})
+	case session.Stalled:
+		s.add(mark{tick: r.Tick, stalled: true})
+	case session.Joining, session.Ended:
+	}
+}
+
+// append appends a letter for each mark to b, oldest first.
+func (s *strip) append(b []byte, confirmed driftback.Tick) []byte {
+	for i := max(0, s.n-stripTicks); i < s.n; i++ {
+		switch m := &s.marks[i%stripTicks]; {
+		case m.stalled:
+			b = append(b, stripStalled)
+		case m.rerun:
+			b = append(b, stripResimulated)
+		case m.tick < confirmed:
+			b = append(b, stripConfirmed)
+		default:
+			b = append(b, stripPredicted)
+		}
+	}
+	return b
+}
