@@ -37,18 +37,21 @@ func (f Field) Format(b []byte) string {
 	switch f.Kind {
 	case reflect.Bool:
 		return strconv.FormatBool(b[0] != 0)
-	case reflect.Float32:
-		return formatFloat(b)
-	case reflect.Float64:
+	case reflect.Float32, reflect.Float64:
 		return formatFloat(b)
 	case reflect.Complex64, reflect.Complex128:
 		half := len(b) / 2
 		return "(" + formatFloat(b[:half]) + ", " + formatFloat(b[half:]) + ")"
+	default:
+		return formatInteger(f.Kind, b)
 	}
+}
+
+func formatInteger(k reflect.Kind, b []byte) string {
 	var wide [8]byte
 	copy(wide[:], b)
 	bits := binary.LittleEndian.Uint64(wide[:])
-	if isUnsigned(f.Kind) {
+	if k >= reflect.Uint && k <= reflect.Uint64 {
 		return strconv.FormatUint(bits, 10)
 	}
 	unused := 64 - 8*len(b)
@@ -61,8 +64,6 @@ func formatFloat(b []byte) string {
 	}
 	return strconv.FormatFloat(math.Float64frombits(binary.LittleEndian.Uint64(b)), 'g', -1, 64)
 }
-
-func isUnsigned(k reflect.Kind) bool { return k >= reflect.Uint && k <= reflect.Uint64 }
 
 // fields lists the leaves of the tree, arrays as ranges.
 func (p *plan) fields() []Field {

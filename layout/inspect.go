@@ -41,6 +41,7 @@ func (o *op) inspect(m mode, b []byte) int {
 				return i
 			}
 		}
+	default: // nothing that the other codes move can be at fault
 	}
 	return -1
 }

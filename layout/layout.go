@@ -70,8 +70,7 @@ func OfInput[T comparable]() (*Layout[T], error) {
 	}
 	root := rootName(reflect.TypeFor[T]())
 	for _, f := range l.Fields() {
-		switch f.Kind {
-		case reflect.Float32, reflect.Float64, reflect.Complex64, reflect.Complex128:
+		if f.Kind >= reflect.Float32 && f.Kind <= reflect.Complex128 {
 			return nil, &RefusedError{
 				Path: under(root, f.Path), What: "a " + f.Kind.String() + ", which can be equal to another and have other bytes",
 				Remedy: "quantise it to an integer such as int16",

@@ -174,8 +174,9 @@ func floatOf(n *node) (code, bool) {
 		return aFloat32, true
 	case reflect.Float64, reflect.Complex128:
 		return aFloat64, true
+	default:
+		return 0, false
 	}
-	return 0, false
 }
 
 // strictOf picks the fields some of whose bytes no value has. An int is only one

@@ -38,6 +38,7 @@ func sharedPath(t reflect.Type, path string, depth int, clean map[reflect.Type]b
 				return at
 			}
 		}
+	default: // a number, a bool, a string
 	}
 	clean[t] = true
 	return ""

@@ -87,6 +87,7 @@ func (o *op) convert(m mode, b, mem []byte) {
 		widen(m, b, mem, binary.LittleEndian, o.code == widenInt)
 	case widenIntSwapped, widenUintSwapped:
 		widen(m, b, mem, binary.BigEndian, o.code == widenIntSwapped)
+	default: // raw has been copied; the rest move nothing
 	}
 }
 

@@ -40,7 +40,7 @@ func (m *Mesh) disagree(l *link, t driftback.Tick, ours, theirs uint64) {
 }
 
 func (m *Mesh) receiveDisagree(l *link, d wire.Disagree) {
-	if m.phase != Playing {
+	if m.phase == Joining {
 		m.refuse(Early)
 		return
 	}
@@ -63,6 +63,10 @@ func (m *Mesh) settleDispute() {
 			return
 		}
 	}
+	m.endDispute()
+}
+
+func (m *Mesh) endDispute() {
 	err := m.dispute.err
 	m.end(&err, wire.Leave{Reason: leaveHalted, Text: fmt.Sprintf("the states differ as tick %d begins", err.Tick)})
 }
@@ -73,10 +77,8 @@ func (m *Mesh) judgeDispute() {
 		return
 	}
 	if m.clock-m.dispute.since >= maxDispute {
-		for i := range m.links {
-			m.links[i].disagreed = true
-			m.links[i].owed &^= owesDisagree
-		}
+		m.endDispute()
+		return
 	}
 	m.settleDispute()
 }

@@ -22,20 +22,50 @@ func (m *Mesh) Finish(at driftback.Tick, sum uint64, hasSum bool) {
 		return
 	}
 	m.finish = finishState{ready: true, msg: wire.Finish{At: at, Sum: sum, HasSum: hasSum}}
+	m.last = at
 	for i := range m.links {
 		m.links[i].owed |= owesFinish
 	}
 	m.sendOwed()
+	m.judgeLast()
 	m.judgeFinish()
 }
 
+// Last says at which tick this peer is going to finish. Peers that are going to
+// finish at different ticks would wait for each other for ever, because the one
+// that goes further lacks inputs that the other never gives; so this is compared
+// as soon as either has finished.
+func (m *Mesh) Last(at driftback.Tick) {
+	m.last = at
+	m.judgeLast()
+}
+
+// judgeLast ends the match when a peer has finished at another tick than this one
+// is going to. This peer's word goes to the others first, so that they see both.
+func (m *Mesh) judgeLast() {
+	for i := range m.links {
+		l := &m.links[i]
+		if m.phase != Playing || m.last == 0 || !l.finished || l.finish.At == m.last {
+			continue
+		}
+		m.finish.msg.At = m.last
+		for j := range m.links {
+			m.links[j].owed |= owesFinish
+		}
+		m.end(&MismatchError{Peer: l.peer, Setting: "the last tick", Ours: fmt.Sprint(m.last), Theirs: fmt.Sprint(l.finish.At)},
+			wire.Leave{Reason: leaveHalted, Text: "the last ticks differ"})
+	}
+}
+
 func (m *Mesh) receiveFinish(l *link, f wire.Finish) {
-	if m.phase != Playing || l.finished {
+	// A peer may be through before this one has heard that everybody is ready.
+	if m.phase == Joining || l.finished {
 		m.refuse(Early)
 		return
 	}
 	l.finished, l.finish = true, f
 	m.note(Event{Kind: PeerFinished, Peer: l.peer})
+	m.judgeLast()
 	m.judgeFinish()
 }
 
@@ -48,17 +78,14 @@ func (m *Mesh) judgeFinish() {
 		l := &m.links[i]
 		gone := m.cfg.PeerTimeout != None && l.silence >= m.cfg.PeerTimeout
 		switch {
-		case gone:
 		case !l.finished:
-			return
-		case l.finish.At != m.finish.msg.At:
-			m.end(&MismatchError{Peer: l.peer, Setting: "the last tick", Ours: fmt.Sprint(m.finish.msg.At), Theirs: fmt.Sprint(l.finish.At)},
-				wire.Leave{Reason: leaveHalted, Text: "the last ticks differ"})
-			return
-		case l.owed&owesFinish != 0 && l.up:
-			return
+			if !gone {
+				return
+			}
+		case l.owed&owesFinish != 0 && !gone && !l.left:
+			return // it would wait for this peer's word
 		case l.finish.HasSum && m.finish.msg.HasSum && l.finish.Sum != m.finish.msg.Sum:
-			if m.prints.waiting(l) && l.up {
+			if m.prints.waiting(l) && l.up && !gone {
 				return // an earlier tick that differs is the better answer
 			}
 			m.disagree(l, m.finish.msg.At, m.finish.msg.Sum, l.finish.Sum)
@@ -66,6 +93,20 @@ func (m *Mesh) judgeFinish() {
 		}
 	}
 	m.end(ErrFinished, wire.Leave{Reason: leaveFinished, Text: "the match is finished"})
+}
+
+// through reports whether a peer has finished where this peer is going to, and all
+// of its inputs are held, so that nothing more is needed from it.
+func (m *Mesh) through(l *link) bool {
+	if !l.finished || l.finish.At != m.last {
+		return false
+	}
+	for _, p := range l.plays {
+		if m.histories[p].held < l.finish.At {
+			return false
+		}
+	}
+	return true
 }
 
 // Leave ends the match for this peer and tells the others.
@@ -76,8 +117,12 @@ func (m *Mesh) Leave() {
 }
 
 // Halt ends the match for every peer, because of err, whose text the others are
-// told. It is for reasons of the game's own and of the floor above.
+// told. It is for reasons of the game's own and of the floor above; nil is
+// [ErrHalted].
 func (m *Mesh) Halt(err error) {
+	if err == nil {
+		err = ErrHalted
+	}
 	if m.phase != Ended {
 		m.end(err, wire.Leave{Reason: leaveHalted, Text: err.Error()})
 	}
@@ -87,9 +132,14 @@ func (m *Mesh) receiveLeave(l *link, leave wire.Leave) {
 	if m.phase == Ended {
 		return
 	}
+	if m.dispute.open {
+		m.endDispute() // it leaves because of that, or takes the only witness away
+		return
+	}
 	switch leave.Reason {
 	case leaveFinished:
-		// Its Finish came before this, and says all that is needed.
+		// Its Finish came before this, and it does not wait for ours any more.
+		l.left = true
 	case leaveHalted:
 		m.end(fmt.Errorf("%w by peer %d at tick %d: %s", ErrHalted, l.peer, leave.Tick, leave.Text), wire.Leave{Reason: leaveLeft, Text: "another peer halted the match"})
 	case leaveMissing:

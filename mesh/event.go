@@ -2,8 +2,14 @@ package mesh
 
 import "github.com/driftback/driftback"
 
-// maxEvents is the largest number of events kept between two Polls.
-const maxEvents = 64
+const (
+	// maxEvents is how many events of one Poll leave no room for further links that
+	// come up or go down, which may happen any number of times.
+	maxEvents = 64
+	// maxOtherEvents is how often everything else can happen to one peer in one
+	// Poll: it resumes, finishes and is interrupted again. There is always room.
+	maxOtherEvents = 3
+)
 
 // EventKind says what an [Event] is.
 type EventKind uint8
@@ -50,11 +56,12 @@ type Event struct {
 // borrowed until the next Poll.
 func (m *Mesh) Events() []Event { return m.events }
 
-// EventsDropped returns how many events did not fit between two Polls.
+// EventsDropped returns how many events did not fit into one Poll. Only [PeerUp]
+// and [PeerDown] are ever dropped.
 func (m *Mesh) EventsDropped() int { return m.eventsDropped }
 
 func (m *Mesh) note(e Event) {
-	if len(m.events) == maxEvents {
+	if routine := e.Kind == PeerUp || e.Kind == PeerDown; routine && len(m.events) >= maxEvents {
 		m.eventsDropped++
 		return
 	}

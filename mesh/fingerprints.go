@@ -13,6 +13,10 @@ const (
 	// to be compared; with as many the match stalls, so that the state they were
 	// taken from can be kept.
 	MaxUncompared = 64
+	// leastKept is how many of ours are kept at least, whatever the history. A peer
+	// that has heard nothing may be MaxUncompared behind one that has heard all and
+	// gone on for as many.
+	leastKept = 2 * MaxUncompared
 	// sumsPerPacket is how many fingerprints a packet carries at most, and in small
 	// datagrams fewer.
 	sumsPerPacket = 8
@@ -28,7 +32,6 @@ type fingerprints struct {
 	next  uint64         // index of the first that is not known
 	// agreed is the first index that some peer has not agreed to.
 	agreed uint64
-	keep   uint64 // how many may wait to be compared
 	// perPacket is how many a packet carries at most.
 	perPacket uint64
 }
@@ -50,9 +53,8 @@ func (f *fingerprints) init(c *Config, links []link) {
 		return
 	}
 	f.every = driftback.Tick(c.FingerprintEvery)
-	n := max(c.History/c.FingerprintEvery, 2)
+	n := max(c.History/c.FingerprintEvery, leastKept)
 	f.ring = make([]uint64, n)
-	f.keep = uint64(min(n, MaxUncompared))
 	if len(links) > 0 {
 		room := c.Transport.MaxDatagram() - c.leastDatagram()
 		f.perPacket = uint64(min(1+room/wire.SumSize, sumsPerPacket))
@@ -67,9 +69,20 @@ func (f *fingerprints) tick(index uint64) driftback.Tick {
 	return (driftback.Tick(index) + 1) * f.every
 }
 
-// full reports whether as many wait to be compared as may.
+// full reports whether as many wait to be compared, or to be acknowledged, as may.
 func (f *fingerprints) full(links []link) bool {
-	return f.every != 0 && len(links) > 0 && f.next-f.agreed >= f.keep
+	if f.every == 0 || len(links) == 0 {
+		return false
+	}
+	if f.next-f.agreed >= MaxUncompared {
+		return true
+	}
+	for i := range links {
+		if f.next-links[i].prints.acked >= uint64(len(f.ring)) {
+			return true // one more would overwrite one that may have to be sent again
+		}
+	}
+	return false
 }
 
 // waiting reports whether a peer's fingerprints have not all been compared.
@@ -78,7 +91,8 @@ func (f *fingerprints) waiting(l *link) bool {
 }
 
 // Due returns the next tick whose confirmed state must be fingerprinted, and
-// ok == false when fingerprints are off or too many wait to be compared.
+// ok == false when fingerprints are off or too many wait to be compared or to be
+// acknowledged.
 func (m *Mesh) Due() (t driftback.Tick, ok bool) {
 	if m.prints.every == 0 || m.prints.full(m.links) {
 		return 0, false

@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -57,7 +58,7 @@ func (m *Mesh) receiveHello(l *link, h wire.Hello) {
 			l.hello = nil
 		} else {
 			m.end(fmt.Errorf("%w: peer %d has come back without the match it was playing at tick %d",
-				ErrPeerLost, l.peer, m.histories[l.plays[0]].held), wire.Leave{Text: "this process is not the one that began the match"})
+				ErrPeerLost, l.peer, m.histories[l.plays[0]].held), wire.Leave{Reason: leaveLost, Text: fmt.Sprintf("peer %d came back without the match", l.peer)})
 			return
 		}
 	}
@@ -144,10 +145,7 @@ func (m *Mesh) agree() {
 	for p, peer := range m.cfg.Players {
 		b = append(b, byte(p), byte(peer), byte(m.delays[p]))
 	}
-	for _, s := range m.cfg.Settings {
-		if !m.known(s) {
-			continue // it was not compared, and may differ
-		}
+	for _, s := range m.known() {
 		b = append(append(b, s.Name...), 0)
 		b = append(append(b, s.Value...), 0)
 	}
@@ -166,17 +164,18 @@ func (m *Mesh) agree() {
 	m.phase = Agreeing
 }
 
-// known reports whether a setting of ours is known to every peer, so that all
-// have compared it.
-func (m *Mesh) known(s wire.Setting) bool {
+// known returns the settings that any peer knows, in an order that is the same on
+// every peer: one that does not know a setting has agreed to what the others say.
+func (m *Mesh) known() []wire.Setting {
+	all := slices.Clone(m.cfg.Settings)
 	for i := range m.links {
-		theirs := m.links[i].hello.Settings
-		at, ok := slices.BinarySearchFunc(theirs, s.Name, func(t wire.Setting, name string) int { return strings.Compare(t.Name, name) })
-		if !ok || theirs[at].Value == "" {
-			return false
-		}
+		all = append(all, m.links[i].hello.Settings...)
 	}
-	return s.Value != ""
+	all = slices.DeleteFunc(all, func(s wire.Setting) bool { return s.Value == "" })
+	slices.SortFunc(all, func(a, b wire.Setting) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.Value, b.Value))
+	})
+	return slices.Compact(all)
 }
 
 // Seed returns the hash of every peer's nonce, once the phase is [Agreeing].

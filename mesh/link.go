@@ -20,6 +20,7 @@ type link struct {
 	started  bool        // it starts from the same state
 	finished bool        // it has confirmed the last tick
 	finish   wire.Finish
+	left     bool // it has finished and gone
 	// disagreed: it has said what it found to differ.
 	disagreed bool
 

@@ -41,6 +41,8 @@ type seat struct {
 	// closed: nothing arrives from this seat any more, as if it had crashed.
 	closed bool
 	log    []sent
+	// wrong is the tick from which on the seat's states differ; 0: none.
+	wrong driftback.Tick
 
 	read      []driftback.Tick // by participant: inputs below are compared with the script
 	confirmed driftback.Tick

@@ -67,6 +67,7 @@ type Mesh struct {
 	start        startState
 	prints       fingerprints
 	finish       finishState
+	last         driftback.Tick // where this peer is going to finish; 0: not known
 	dispute      dispute
 
 	events        []Event
@@ -117,7 +118,7 @@ func New(c Config) (*Mesh, error) {
 		m.links = append(m.links, l)
 	}
 	m.delays = make([]int, len(c.Players))
-	m.events = make([]Event, 0, maxEvents)
+	m.events = make([]Event, 0, maxEvents+maxOtherEvents*len(m.links))
 	m.prints.init(&m.cfg, m.links)
 	m.runs = make([]byte, 0, min(len(m.own)*depth*c.Stride, wire.MaxDecoded))
 	if len(m.links) == 0 {
@@ -169,6 +170,7 @@ func (m *Mesh) receive(msg transport.Message) {
 	switch msg.Kind {
 	case transport.Up:
 		l.up, l.greeted, l.downWhy = true, false, nil
+		l.early = nil // it may have been another process's; it is sent again
 		l.owed |= owesHello
 		if m.start.ready {
 			l.owed |= owesStart

@@ -18,7 +18,7 @@ func (m *Mesh) tell(now time.Duration) time.Duration {
 	m.polled, m.given = true, now
 	m.clock += min(passed, day)
 	if m.cfg.PeerTimeout != None {
-		passed = min(passed, m.cfg.PeerTimeout/4)
+		passed = min(passed, max(m.cfg.PeerTimeout/4, 1))
 	}
 	return min(passed, day)
 }
@@ -44,14 +44,14 @@ func (m *Mesh) judge(passed time.Duration) {
 	}
 	for i := range m.links {
 		l := &m.links[i]
-		if m.cfg.PeerTimeout == None || l.silence < m.cfg.PeerTimeout || l.finished {
+		if m.cfg.PeerTimeout == None || l.silence < m.cfg.PeerTimeout || m.through(l) {
 			continue
 		}
 		if !l.interrupted {
 			l.interrupted = true
 			m.note(Event{Kind: PeerInterrupted, Peer: l.peer})
 		}
-		if l.silence >= m.cfg.PeerTimeout+m.cfg.RejoinGrace && !m.finish.ready {
+		if l.silence-m.cfg.PeerTimeout >= m.cfg.RejoinGrace && !m.finish.ready && !m.dispute.open {
 			held := m.histories[l.plays[0]].held
 			m.end(lostError(l.peer, held, l.silence, l.downWhy), wire.Leave{Reason: leaveLost, Text: fmt.Sprintf("it lost peer %d", l.peer)})
 			return
@@ -63,7 +63,8 @@ func (m *Mesh) judge(passed time.Duration) {
 
 // Blocked reports whether the owner must not run another tick now, although its
 // prediction window would allow it: a peer is interrupted, a disagreement is
-// being settled, or too many fingerprints wait to be compared.
+// being settled, or too many fingerprints wait to be compared or
+// to be acknowledged.
 func (m *Mesh) Blocked() bool {
 	if m.dispute.open || m.prints.full(m.links) {
 		return true

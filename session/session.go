@@ -454,6 +454,7 @@ func (m *Lockstep[S, I]) Finish(at driftback.Tick) error {
 		return fmt.Errorf("session: Finish at tick %d, but tick %d has been confirmed as the last", at, m.finishAt)
 	}
 	m.finishAt = at
+	m.mesh.Last(at)
 	return nil
 }
 

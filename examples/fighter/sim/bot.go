@@ -127,7 +127,8 @@ func (b *Bot) react(s *State, f, foe *Fighter, shot *Shot) {
 	case foe.Action == Jump && foe.VY < 0 && gap < 90*px && b.plan != guardHigh && b.Rand.Chance(1, 8):
 		b.adopt(guardHigh) // what comes from above has to be met standing
 	case !began || !foe.strikes() || gap > 120*px || !b.Rand.Chance(1, 2):
-	case foe.airborne(), foe.Action == Overhead && b.Rand.Chance(1, 2):
+	case foe.airborne(), foe.Action == Overhead && b.Rand.Chance(1, 2),
+		(foe.Action == Jab || foe.Action == Straight) && b.Rand.Chance(1, 3):
 		b.adopt(guardHigh)
 	case foe.Action != Grab:
 		b.adopt(guardLow)

@@ -25,4 +25,8 @@ func ExampleStep() {
 	v := state.View()
 	fmt.Println(v.Phase, v.Seconds, v.Fighters[1].Health)
 	// Output:
+	// 79 round start [0 1 0]
+	// 134 hit [1 42 1]
+	// 146 hit [1 34 2]
+	// fight 58 924
 }

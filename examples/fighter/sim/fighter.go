@@ -106,15 +106,7 @@ func (s *State) act(side int, pass *driftback.Pass) {
 	case Jab, Straight, Overhead, LowKick, Sweep, Fireball, Grab:
 		s.striking(side, pass)
 	case Hurl:
-		if f.Age == hurlTicks {
-			s.hurl(side, pass)
-		}
 		s.release(side, f.Age >= hurlTicks+hurledTicks, pass)
-	case Caught:
-		if f.Age < techTicks && f.Buffered&Throw != 0 {
-			f.part(foe)
-			pass.Raise(effect(KindTech, side))
-		}
 	case Parted:
 		s.release(side, f.Age >= partedTicks, pass)
 	case HitHigh, HitLow, BlockHigh, BlockLow:
@@ -216,7 +208,7 @@ func (s *State) striking(side int, pass *driftback.Pass) {
 	if f.Age < m.startup {
 		f.VX = f.ahead(m.lunge)
 	}
-	if f.Action == Fireball && f.Age == m.startup {
+	if f.Action == Fireball && f.Age == m.startup && s.Phase == Fight {
 		s.Shots[side] = Shot{X: f.X + f.ahead(30*px), Life: shotTicks, Dir: int32(f.Facing)}
 		f.Contact = Landed // the strike itself meets nobody, and has not missed
 		pass.Raise(effect(KindShot, side))
@@ -239,29 +231,5 @@ func (s *State) whiffed(side int, pass *driftback.Pass) {
 	f, m := &s.Fighters[side], &moves[s.Fighters[side].Action]
 	if f.Contact == Nothing && f.Age == m.startup+m.active {
 		pass.Raise(effect(KindWhiff, side, int(f.Action)))
-	}
-}
-
-// part breaks a throw: both are pushed away.
-func (f *Fighter) part(foe *Fighter) {
-	for _, who := range [...]*Fighter{f, foe} {
-		who.begin(Parted)
-		who.Buffered, who.Buffer = 0, 0
-		who.VX, who.Shoved = -who.ahead(partedSpeed), true
-	}
-}
-
-// hurl lets go of a throw's victim: it flies.
-func (s *State) hurl(side int, pass *driftback.Pass) {
-	f, victim := &s.Fighters[side], &s.Fighters[1-side]
-	m := &moves[Grab]
-	victim.begin(HitAir)
-	victim.Y = px // off the ground
-	victim.VX, victim.VY, victim.Shoved = f.ahead(m.push), m.launch, false
-	if s.Phase == Fight {
-		damage := min(m.damage, victim.Health)
-		victim.Health -= damage
-		victim.Combo, victim.Damage = 1, damage
-		pass.Raise(effect(KindHit, 1-side, int(damage), 1))
 	}
 }

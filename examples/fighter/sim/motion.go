@@ -33,7 +33,7 @@ func (s *State) move(pass *driftback.Pass) {
 		}
 		shot.Life--
 		shot.X += shotSpeed * fixed.Num(shot.Dir)
-		if shot.X.Abs() > StageHalfWidth*px {
+		if shot.Life == 0 || shot.X.Abs() > StageHalfWidth*px {
 			*shot = Shot{}
 		}
 	}

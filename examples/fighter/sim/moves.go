@@ -134,7 +134,7 @@ const (
 	lyingTicks   = 26
 	getUpTicks   = 14
 	safeTicks    = 7
-	shotTicks    = 120
+	shotTicks    = 150 // enough to cross the stage
 	introTicks   = 80
 	overTicks    = 130
 	matchTicks   = 160

@@ -153,6 +153,7 @@ func Step(s *State, in []Input, pass *driftback.Pass) {
 	for side := range s.Fighters {
 		s.act(side, pass)
 	}
+	s.grip(pass)
 	s.move(pass)
 	s.separate()
 	if fighting {
