@@ -12,13 +12,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTwoPagesPlayAMatchOverABadLink is one match, looked at from both sides. Its
-// parts come one after the other and share the browser.
-func TestTwoPagesPlayAMatchOverABadLink(t *testing.T) {
+// TestTheFighter looks at the fighter's pages. Its parts share a browser, which takes
+// longer to start than they do.
+func TestTheFighter(t *testing.T) {
+	browser := launch(t)
+	t.Run("two pages play a match over a bad link", func(t *testing.T) { playAMatch(t, browser) })
+	t.Run("a page connects again when its process is back", func(t *testing.T) { connectAgain(t, browser) })
+}
+
+// playAMatch is one match, looked at from both sides.
+func playAMatch(t *testing.T, browser *tab) {
 	match := start(t, "-link", "latency=60ms,jitter=10ms,loss=5%", "-seed", "3")
 	urls := [2]string{match.line("left player"), match.line("right player")}
-	left := launch(t)
-	right := newTab(t, left.ctx)
+	left, right := newTab(t, browser.ctx), newTab(t, browser.ctx)
 	tabs := [2]*tab{left, right}
 
 	part := func(name string, look func(t *testing.T)) {
@@ -89,6 +95,20 @@ func eventsSoundOnce(t *testing.T, b *tab, url string) {
 	require.NoError(t, err)
 	twice.visit(url)
 	twice.until(`driftback.stats.duplicates > 0`)
+
+	// What did not happen after all may happen again, and then sounds again.
+	told := newTab(t, b.ctx)
+	_, err = chromedp.Call(told.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `
+		window.WebSocket = class { static OPEN = 1; constructor() { window.process = this; } };`})
+	require.NoError(t, err)
+	told.visit(url)
+	told.until(`window.process?.onmessage`)
+	eval[bool](told, `process.onopen(), true`)
+	for _, kind := range []string{"happened", "undone", "happened"} {
+		eval[bool](told, fmt.Sprintf(`process.onmessage({ data: JSON.stringify({ ...%s, effects: [{ kind: %q, name: 'hit', tick: 5, args: [0, 40, 1] }] }) }), true`,
+			eval[string](b, `JSON.stringify(driftback.frame)`), kind))
+	}
+	require.JSONEq(t, `{"happened":2,"undone":1,"confirmed":0,"duplicates":0,"sounds":2,"frames":3,"connections":1}`, eval[string](told, `JSON.stringify(driftback.stats)`))
 }
 
 func keyboardReaches(t *testing.T, b *tab) {
@@ -162,7 +182,7 @@ func picture(t *testing.T, b *tab) {
 	require.Greater(t, len(png), 50_000, "the picture is all but empty")
 }
 
-func TestAPageConnectsAgainWhenItsProcessIsBack(t *testing.T) {
+func connectAgain(t *testing.T, browser *tab) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	addr := free.Addr().String()
@@ -171,7 +191,7 @@ func TestAPageConnectsAgainWhenItsProcessIsBack(t *testing.T) {
 	args := []string{"host", "-addr", "127.0.0.1:0", "-page", addr}
 	host := start(t, args...)
 	host.line("") // it listens
-	b := launch(t)
+	b := newTab(t, browser.ctx)
 	b.visit("http://" + addr + "/")
 	b.until(`document.getElementById('state').textContent === 'joining'`)
 	host.interrupt()

@@ -142,7 +142,7 @@ func findBrowser(t *testing.T) string {
 // its first tab.
 func launch(t *testing.T) *tab {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "browser")
+	dir, err := os.MkdirTemp("", "browser") //nolint:usetesting // TempDir gives up on a folder that is still being written to
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		// The browser's own children write for a moment after it has gone.
@@ -233,7 +233,7 @@ func eval[T any](b *tab, expression string) T {
 // until waits until an expression on the page is true.
 func (b *tab) until(expression string) {
 	b.t.Helper()
-	_, err := chromedp.Run(b.ctx, chromedp.Poll[bool](expression, chromedp.WithPollingInterval(10*time.Millisecond), chromedp.WithPollingTimeout(time.Until(deadline))))
+	_, err := chromedp.Run(b.ctx, chromedp.Poll[bool](`!!(`+expression+`)`, chromedp.WithPollingInterval(10*time.Millisecond), chromedp.WithPollingTimeout(time.Until(deadline))))
 	require.NoError(b.t, err, expression)
 }
 

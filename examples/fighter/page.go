@@ -35,6 +35,10 @@ const (
 	pageFarewell = time.Second
 )
 
+// windowsAddressInUse is what Windows calls syscall.EADDRINUSE; other systems have no
+// error of this number.
+const windowsAddressInUse = syscall.Errno(10048)
+
 // pageServer serves the web page of one peer on the loopback interface, passes
 // frames to whoever looks at it, and what they ask for back. Its methods are safe
 // for use by several goroutines.
@@ -74,7 +78,7 @@ func newPageServer(addr string, logger *slog.Logger) (*pageServer, error) {
 		return nil, fmt.Errorf("page: the address %q is not on this machine alone: the page is served on 127.0.0.1 only", addr)
 	}
 	listener, err := net.Listen("tcp", addr)
-	if errors.Is(err, syscall.EADDRINUSE) {
+	if errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, windowsAddressInUse) {
 		return nil, fmt.Errorf("page: the address %s is taken by another program: choose another, or 127.0.0.1:0 for any free port", addr)
 	} else if err != nil {
 		return nil, fmt.Errorf("page: cannot serve the page: %w", err)
@@ -207,7 +211,7 @@ func (s *pageServer) live(w http.ResponseWriter, r *http.Request) {
 		s.logger.Debug("page: a page did not connect", "error", err)
 		return
 	}
-	defer conn.CloseNow()
+	defer func() { _ = conn.CloseNow() }()
 	conn.SetReadLimit(maxCommandBytes)
 	// The request's context belongs to the HTTP server, which has let go of the
 	// connection.
@@ -218,7 +222,7 @@ func (s *pageServer) live(w http.ResponseWriter, r *http.Request) {
 		s.listen(ctx, conn, page)
 	})
 	s.send(ctx, conn, page)
-	conn.CloseNow()
+	_ = conn.CloseNow()
 	cancel()
 	reader.Wait()
 }
@@ -347,7 +351,7 @@ func (s *pageServer) sendNewest(ctx context.Context, conn *websocket.Conn, page 
 // farewell closes a connection with a reason, and waits only so long for the page
 // to do the same.
 func (s *pageServer) farewell(conn *websocket.Conn, code websocket.StatusCode, reason string) {
-	cut := time.AfterFunc(pageFarewell, func() { conn.CloseNow() })
+	cut := time.AfterFunc(pageFarewell, func() { _ = conn.CloseNow() })
 	defer cut.Stop()
 	if err := conn.Close(code, reason); err != nil {
 		s.logger.Debug("page: a page did not say goodbye", "error", err)

@@ -28,6 +28,7 @@ function connect() {
     seen.clear();
     scene.notice = '';
     say('Connected.');
+    if (keys.held) send({ buttons: keys.held }); // the process has forgotten
   };
   socket.onmessage = (e) => receive(JSON.parse(e.data));
   socket.onclose = () => {
