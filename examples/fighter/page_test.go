@@ -442,7 +442,12 @@ func TestCloseSaysGoodbyeAndEndsEverything(t *testing.T) {
 	for range maxCommands + 10 { // more than anybody takes
 		deaf.say(`{"buttons":1}`)
 	}
-	s.Show(&frame{Phase: "ended", End: "The match is over."})
+	require.Eventually(t, func() bool { return len(s.commands) == maxCommands }, 10*time.Second, time.Millisecond)
+	s.mu.Lock()
+	for page := range s.pages { // it is there to be sent, and nobody has been told
+		page.frame = &frame{Phase: "ended", End: "The match is over."}
+	}
+	s.mu.Unlock()
 	closed := make(chan error, 1)
 	go func() { closed <- s.Close() }()
 	require.Equal(t, "The match is over.", polite.see().End)
