@@ -72,21 +72,21 @@ func (s *State) judge(pass *driftback.Pass) {
 			pass.RaiseConfirmed(effect(KindKO, side, int(s.Round)))
 		}
 	}
-	s.Winner = NoWinner
-	if a.Health >= b.Health {
-		a.Wins++
+	switch {
+	case a.Health > b.Health:
 		s.Winner = 0
-	}
-	if b.Health >= a.Health {
-		b.Wins++
+		a.Wins++
+	case b.Health > a.Health:
 		s.Winner = 1
+		b.Wins++
+	default:
+		s.Winner = NoWinner
+		a.Wins++
+		b.Wins++
 	}
 	ko := 0
 	if s.KO {
 		ko = 1
-	}
-	if a.Health == b.Health {
-		s.Winner = NoWinner
 	}
 	s.Phase, s.Pause = RoundOver, overTicks
 	s.Shots = [Sides]Shot{}
