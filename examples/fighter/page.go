@@ -17,7 +17,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-//go:embed page/index.html page/page.js page/page.css
+//go:embed page
 var pageFiles embed.FS
 
 const (
@@ -70,7 +70,7 @@ func newPageServer(addr string, logger *slog.Logger) (*pageServer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("page: the address %q is not a host and a port: write it like 127.0.0.1:8080", addr)
 	}
-	if !loopback(host) {
+	if !onLoopback(host) {
 		return nil, fmt.Errorf("page: the address %q is not on this machine alone: the page is served on 127.0.0.1 only", addr)
 	}
 	listener, err := net.Listen("tcp", addr)
@@ -104,8 +104,8 @@ func newPageServer(addr string, logger *slog.Logger) (*pageServer, error) {
 	return s, nil
 }
 
-// loopback says whether a host names this machine alone.
-func loopback(host string) bool {
+// onLoopback says whether a host names this machine alone.
+func onLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
@@ -175,7 +175,7 @@ func (s *pageServer) guarded(next http.Handler) http.Handler {
 	_, port, _ := net.SplitHostPort(s.listener.Addr().String())
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, asked, err := net.SplitHostPort(r.Host)
-		if err != nil || !loopback(host) || asked != port {
+		if err != nil || !onLoopback(host) || asked != port {
 			http.Error(w, "page: this server answers to its own address alone", http.StatusMisdirectedRequest)
 			return
 		}
