@@ -139,7 +139,7 @@ func (refusals) Enabled(context.Context, slog.Level) bool { return true }
 
 func (h refusals) Handle(_ context.Context, r slog.Record) error {
 	r.Attrs(func(a slog.Attr) bool {
-		if a.Value.Any() == error(errLinked) {
+		if a.Value.Any() == errLinked {
 			h.n.Add(1)
 		}
 		return true
