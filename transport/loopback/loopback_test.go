@@ -335,20 +335,76 @@ func TestACrashIsNoticedWhenThePeerComesBack(t *testing.T) {
 
 func TestBothEndsMayOpenAtOnceAgain(t *testing.T) {
 	net, a, b := pair(t, 1)
-	for _, way := range [][2]driftback.Peer{{0, 1}, {1, 0}} {
-		require.NoError(t, net.Impair(way[0], way[1], loopback.Impairment{Latency: 10 * ms}))
-	}
+	require.NoError(t, net.Impair(0, 1, loopback.Impairment{Latency: 10 * ms}))
+	require.NoError(t, net.Impair(1, 0, loopback.Impairment{Latency: 20 * ms}))
 	a.Crash()
 	a = net.Open(0) // its hello crosses
 	net.Advance(5 * ms)
 	b.Crash()
 	b = net.Open(1) // this one
-	net.Advance(time.Second)
-	require.Equal(t, []string{"up 1"}, drain(a))
-	require.Equal(t, []string{"up 0"}, drain(b))
+	var atA, atB []string
+	for range 100 {
+		net.Advance(ms)
+		atA, atB = append(atA, drain(a)...), append(atB, drain(b)...)
+	}
+	require.Equal(t, []string{"up 1"}, atA)
+	require.Equal(t, []string{"up 0"}, atB)
 	require.NoError(t, a.SendReliable(1, []byte("x")))
 	net.Advance(10 * ms)
 	require.Equal(t, []string{"reliable 0 x"}, drain(b))
+}
+
+func TestALinkComesUpAsLateAsItsMessages(t *testing.T) {
+	net := loopback.New(1)
+	require.NoError(t, net.Impair(0, 1, loopback.Impairment{Latency: 10 * ms}))
+	require.NoError(t, net.Impair(1, 0, loopback.Impairment{Latency: 10 * ms}))
+	a, b := net.Open(0), net.Open(1)
+	net.Advance(29 * ms) // all at once: what an arrival causes starts when it arrives
+	require.Equal(t, []string{"up 0"}, drain(b), "it opened last, so it said hello")
+	require.Empty(t, drain(a))
+	net.Advance(ms)
+	require.Equal(t, []string{"up 1"}, drain(a))
+}
+
+func TestADatagramOfAnEarlierEndpointIsDropped(t *testing.T) {
+	net, a, b := pair(t, 1)
+	require.NoError(t, net.Impair(0, 1, loopback.Impairment{Latency: time.Second}))
+	a.Send(1, []byte("late"))
+	require.NoError(t, net.Impair(0, 1, loopback.Impairment{}))
+	a = net.Open(0)
+	net.Advance(0)
+	require.Equal(t, []string{"up 1"}, drain(a))
+	require.Equal(t, []string{"down 0 loopback: the peer closed its endpoint", "up 0"}, drain(b))
+	net.Advance(time.Second)
+	require.Empty(t, drain(b))
+	require.EqualValues(t, 1, net.Stats(0, 1).Dropped)
+}
+
+func TestAPeerThatLeavesChangesNoArrivalOfOthers(t *testing.T) {
+	run := func(leaves bool) (trace []string) {
+		net := loopback.New(1)
+		a, b, c := net.Open(0), net.Open(1), net.Open(2)
+		net.Advance(0)
+		drain(c)
+		for _, to := range []driftback.Peer{1, 2} {
+			require.NoError(t, net.Impair(0, to, loopback.Impairment{Latency: 100 * ms, Jitter: 100 * ms}))
+			for i := range 100 {
+				a.Send(to, fmt.Append(nil, i))
+			}
+		}
+		if leaves {
+			b.Crash() // the messages to it are taken out from among the others
+		}
+		for range 200 {
+			net.Advance(ms)
+			for _, line := range drain(c) {
+				trace = append(trace, fmt.Sprint(net.Now(), " ", line))
+			}
+		}
+		return trace
+	}
+	require.Len(t, run(true), 100)
+	require.Equal(t, run(false), run(true))
 }
 
 // A peer that comes and goes while nobody receives must not fill memory.

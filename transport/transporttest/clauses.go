@@ -550,7 +550,7 @@ func closed(m *match) error {
 		return err
 	}
 	ends := false
-	for i := 0; i < maxAtOnce && !ends; i++ {
+	for i := 0; i < m.atOnce && !ends; i++ {
 		_, more := m.Ends[0].Receive()
 		ends = !more
 	}

@@ -555,7 +555,7 @@ var faults = []fault{
 func openBroken(t *testing.T, peers int, plant func(b *broken)) Match {
 	net := loopback.New(1)
 	var ends []*broken
-	m := Match{Steps: 300, Quiet: 20}
+	m := Match{Steps: 300, Quiet: 20, atOnce: 10000}
 	m.Step = func() {
 		for _, b := range ends {
 			if b.step != nil {
