@@ -225,3 +225,24 @@ func TestAMatchGoesOnBeyondTwoToThe31Ticks(t *testing.T) {
 		require.Greater(t, lost, 20)
 	}
 }
+
+func TestAMatchThatReachesTheLastTickRefusesToGoOn(t *testing.T) {
+	m := playing(t, 2, nil)
+	m.jump(wire.MaxTick - 4)
+	a, b := m.seats[0], m.seats[1]
+	for range 4 {
+		a.publish(1)
+		b.publish(1)
+		m.turn()
+	}
+	m.turns(3)
+	require.Equal(t, wire.MaxTick, a.mesh.Confirmed())
+	require.EqualError(t, a.mesh.Publish(0, wire.MaxTick, []byte{1, 2}), "mesh: an input of participant 0 for tick 4611686018427387904, and the last tick that can be sent is 4611686018427387903")
+	m.turns(20)
+	require.Equal(t, Playing, a.mesh.Phase(), "%v", a.mesh.Err())
+	a.mesh.Finish(wire.MaxTick, 0, false)
+	b.mesh.Finish(wire.MaxTick, 0, false)
+	m.turns(3)
+	require.ErrorIs(t, a.mesh.Err(), ErrFinished)
+	require.ErrorIs(t, b.mesh.Err(), ErrFinished)
+}

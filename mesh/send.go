@@ -33,6 +33,8 @@ func (m *Mesh) Publish(p driftback.Participant, t driftback.Tick, in []byte) err
 		return fmt.Errorf("mesh: an input of participant %d for tick %d, but its next is for tick %d", p, t, h.held)
 	case len(in) != h.stride:
 		return fmt.Errorf("mesh: an input of %d bytes, and this match's have %d", len(in), h.stride)
+	case t >= wire.MaxTick:
+		return fmt.Errorf("mesh: an input of participant %d for tick %d, and the last tick that can be sent is %d", p, t, wire.MaxTick-1)
 	case t >= m.Confirmed()+m.span:
 		return fmt.Errorf("mesh: an input of participant %d for tick %d, too far beyond the confirmed tick %d", p, t, m.Confirmed())
 	}
