@@ -276,3 +276,23 @@ func TestTwoThatWaitForEachOtherGoOnWhenTheLinkHeals(t *testing.T) {
 		require.EqualValues(t, 13, s.mesh.Confirmed())
 	}
 }
+
+func TestWhatIsNewIsAcknowledgedAtTheNextBeat(t *testing.T) {
+	m := played(t, 2, 5, nil)
+	a, b := m.seats[0], m.seats[1]
+	for next := driftback.Tick(6); next < 9; next++ {
+		b.publish(1)
+		m.turn()
+		a.log = nil
+		m.turn()
+		list := a.packets()
+		require.Len(t, list, 1, "although it has nothing else to say")
+		require.Equal(t, []wire.Ack{{Participant: 1, Next: next}}, list[0].Acks)
+		m.turn()
+		b.log = nil
+		m.turn()
+		for _, p := range b.packets() {
+			require.Empty(t, p.Runs, "so that it is not sent again and again")
+		}
+	}
+}
