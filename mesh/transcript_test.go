@@ -424,7 +424,7 @@ func controlWords(c wire.Control) string {
 	case wire.Finish:
 		return fmt.Sprintf("finish: tick %d begins with %x", c.At, c.Sum)
 	case wire.Leave:
-		reason := [...]string{"left", "halted", "refused", "finished", "lost"}[c.Reason]
+		reason := [...]string{"left", "halted", "refused", "finished", "lost", "missing"}[c.Reason]
 		return fmt.Sprintf("leave (%s) at tick %d: %q", reason, c.Tick, c.Text)
 	case wire.Disagree:
 		return fmt.Sprintf("disagree: tick %d begins with %x", c.Tick, c.Sum)

@@ -61,7 +61,7 @@ func Example() {
 	}
 	fmt.Println("guessed wrongly on the way:", rewound)
 	// Output:
-	// peer 0: finished true, the crate is at 20
-	// peer 1: finished true, the crate is at 20
+	// peer 0: finished true, the crate is at 19
+	// peer 1: finished true, the crate is at 19
 	// guessed wrongly on the way: true
 }
