@@ -335,6 +335,22 @@ func TestEveryDatagramIsCountedOnce(t *testing.T) {
 	})
 }
 
+func TestADatagramIsReorderedByTheFirstOfItsCopies(t *testing.T) {
+	l := newLink(t, 1, impair.Impairment{Latency: 50 * ms, Jitter: 50 * ms, Duplicate: 1})
+	var latest time.Duration
+	reordered := uint64(0)
+	for i := range 500 {
+		f := l.Offer(time.Duration(i)*10*ms, 100)
+		first := min(f.At[0], f.At[1])
+		if first < latest {
+			reordered++
+		}
+		latest = max(latest, first)
+		require.Equal(t, reordered, l.Counts().Reordered, "message %d", i)
+	}
+	require.NotZero(t, reordered)
+}
+
 func TestOfferingAllocatesNothing(t *testing.T) {
 	l := newLink(t, 1, impair.Impairment{Latency: 60 * ms, Jitter: 10 * ms, Loss: 0.1, Reorder: 0.1, Duplicate: 0.1, BytesPerSecond: 1e6})
 	now := time.Duration(0)
