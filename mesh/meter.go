@@ -32,7 +32,7 @@ type meter struct {
 	seen    uint64 // bit i: newest−i has come
 	age     uint64 // packets since the first, so that what came before it is not lost
 	heardAt time.Duration
-	echoed  time.Duration // when an echo was last sent
+	quiet   time.Duration // no echo is sent before
 	owes    bool          // something came since the last echo
 
 	roundTrip, jitter time.Duration
@@ -52,10 +52,10 @@ func (m *meter) stamp(now time.Duration) uint16 {
 
 // echo returns what a packet sent now should echo, if it should.
 func (m *meter) echo(now time.Duration) (seq uint16, held time.Duration, ok bool) {
-	if !m.owes || now-m.echoed < echoEvery && m.echoed != 0 {
+	if !m.owes || now < m.quiet {
 		return 0, 0, false
 	}
-	m.owes, m.echoed = false, now
+	m.owes, m.quiet = false, now+echoEvery
 	return uint16(m.newest), min(now-m.heardAt, maxEcho), true
 }
 
