@@ -11,6 +11,9 @@ const (
 	// lossMemory is how many packets the loss rate averages over, about two seconds
 	// at 60 packets a second.
 	lossMemory = 128
+	// farHole is a number of packets missing in a row after which the window holds
+	// none that came and the loss rate is as good as one.
+	farHole = 1024
 	// echoEvery is how often a packet carries an echo, from which the other side
 	// measures the round trip.
 	echoEvery = 100 * time.Millisecond
@@ -78,7 +81,12 @@ func (m *meter) heard(seq uint16, now time.Duration) {
 		}
 		return
 	}
-	for range ahead {
+	// Beyond farHole nothing that came is in the window and the rate has settled, so
+	// that a peer which jumps ahead costs no more than one which does not.
+	if skip := ahead - farHole; skip > 0 {
+		m.lost += uint64(skip)
+	}
+	for range min(ahead, farHole) {
 		m.age++
 		if m.age >= lossWindow {
 			m.judge(m.seen>>(lossWindow-1)&1 == 1)
