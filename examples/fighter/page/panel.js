@@ -160,7 +160,8 @@ export class Panel {
     if (!link || performance.now() - this.touched < 1000) return;
     [link.latencyMs, link.jitterMs, link.lossPercent].forEach((value, i) => {
       const slider = this.sliders[i], rounded = String(Math.round(value));
-      if (slider.value === rounded && slider.hasAttribute('aria-valuetext')) return;
+      if (slider.value === rounded && !slider.disabled) return;
+      slider.disabled = false;
       slider.value = rounded;
       this.label(slider);
     });

@@ -1,0 +1,181 @@
+package e2e
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// TestTwoPagesPlayAMatchOverABadLink is one match, looked at from both sides. Its
+// parts come one after the other and share the browser.
+func TestTwoPagesPlayAMatchOverABadLink(t *testing.T) {
+	match := start(t, "-link", "latency=60ms,jitter=10ms,loss=5%", "-seed", "3")
+	urls := [2]string{match.line("left player"), match.line("right player")}
+	left := launch(t)
+	right := newTab(t, left.ctx)
+	tabs := [2]*tab{left, right}
+
+	part := func(name string, look func(t *testing.T)) {
+		t.Run(name, func(t *testing.T) {
+			for _, b := range tabs {
+				whole := b.t
+				b.t = t
+				defer func() { b.t = whole }()
+			}
+			look(t)
+		})
+	}
+	part("both pages connect and follow the match", func(t *testing.T) {
+		for side, b := range tabs {
+			b.visit(urls[side])
+			b.until(`driftback.frame?.phase === 'advanced' && driftback.frame.tick > 60`)
+			require.Equal(t, side, eval[int](b, `driftback.frame.self`))
+			require.Equal(t, "bot", eval[string](b, `driftback.frame.hands`))
+			b.until(`document.getElementById('state').textContent === 'playing'`)
+			b.until(`document.getElementById('said').textContent !== ''`)
+			b.until(`/Kite.*health.*Ember.*health/.test(document.getElementById('summary').textContent)`)
+		}
+	})
+	part("the strip shows rollbacks, and the numbers count them", func(t *testing.T) {
+		for _, b := range tabs {
+			b.until(`driftback.frame.stats.rollbacks > 0 && /r/.test(driftback.frame.strip) && /c/.test(driftback.frame.strip)`)
+			b.until(`Number(document.getElementById('rollbacks').textContent.replaceAll(',', '')) > 0`)
+			b.until(`/[1-9]\d* re-simulated/.test(document.getElementById('strip').getAttribute('aria-label'))`)
+		}
+	})
+	part("each event sounds once, however often its tick runs", func(t *testing.T) { eventsSoundOnce(t, left, urls[0]) })
+	part("the keyboard reaches every control", func(t *testing.T) { keyboardReaches(t, right) })
+	part("a slider changes the link for both", func(t *testing.T) { sliderChangesTheLink(t, left, right) })
+	part("keys move the fighter on both pages", func(t *testing.T) { keysMove(t, left, right) })
+	part("a picture of it is kept", func(t *testing.T) { picture(t, left) })
+	part("a narrow page does not scroll sideways", func(t *testing.T) {
+		right.resize(360, 740)
+		defer right.resize(1280, 720)
+		require.LessOrEqual(t, eval[int](right, `document.documentElement.scrollWidth`), 360)
+	})
+	part("nothing was complained about", func(t *testing.T) {
+		for _, b := range tabs {
+			require.Empty(t, b.complaints())
+		}
+	})
+	part("the pages say that the match has ended", func(t *testing.T) {
+		match.interrupt()
+		for _, b := range tabs {
+			b.until(`['ended', 'not connected'].includes(document.getElementById('state').textContent)`)
+			require.NotEmpty(t, eval[string](b, `document.getElementById('said').textContent`))
+		}
+	})
+}
+
+func eventsSoundOnce(t *testing.T, b *tab, url string) {
+	b.until(`driftback.stats.sounds >= 12 && driftback.frame.stats.resimulated > 0`)
+	type counts struct{ Happened, Confirmed, Duplicates, Sounds int }
+	c := eval[counts](b, `driftback.stats`)
+	require.Zero(t, c.Duplicates)
+	require.Equal(t, c.Happened+c.Confirmed, c.Sounds, "every effect of this game has a sound")
+	require.Equal(t, c.Sounds, eval[int](b, `Object.values(driftback.sounds).reduce((a, n) => a + n, 0)`))
+
+	// A page that is told everything twice notices.
+	twice := newTab(t, b.ctx)
+	_, err := chromedp.Call(twice.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `
+		const { set } = Object.getOwnPropertyDescriptor(WebSocket.prototype, 'onmessage');
+		Object.defineProperty(WebSocket.prototype, 'onmessage', { set(hear) { set.call(this, (e) => { hear(e); hear(e); }); } });`})
+	require.NoError(t, err)
+	twice.visit(url)
+	twice.until(`driftback.stats.duplicates > 0`)
+}
+
+func keyboardReaches(t *testing.T, b *tab) {
+	b.until(`document.getElementById('to-bot').disabled && !document.getElementById('loss').disabled`)
+	for _, id := range []string{"boxes", "sound", "latency", "jitter", "loss"} {
+		b.tap(keyTab)
+		require.Equal(t, id, eval[string](b, `document.activeElement.id`))
+		require.NotEqual(t, "none", eval[string](b, `getComputedStyle(document.activeElement).outlineStyle`), "the focus on %s is not to be seen", id)
+		require.NotEmpty(t, eval[string](b, `document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent`))
+	}
+	require.NoError(t, chromedp.Do(b.ctx, chromedp.Focus(chromedp.ID("boxes"))))
+	for _, want := range []string{"true", "false"} {
+		b.tap(keySpace)
+		require.Equal(t, want, eval[string](b, `document.getElementById('boxes').getAttribute('aria-pressed')`))
+	}
+	require.Equal(t, "bot", eval[string](b, `driftback.frame.hands`), "a control's keys are not the fighter's")
+}
+
+func sliderChangesTheLink(t *testing.T, b, other *tab) {
+	b.until(`driftback.frame.stats.roundTripMs > 60`)
+	before := eval[float64](b, `driftback.frame.stats.roundTripMs`)
+	require.Equal(t, "60 ms", eval[string](b, `document.getElementById('latency').getAttribute('aria-valuetext')`))
+	require.NoError(t, chromedp.Do(b.ctx, chromedp.Focus(chromedp.ID("latency"))))
+	for range 8 {
+		b.tap(arrowRight)
+	}
+	b.until(`driftback.frame.link.latencyMs === 100`)
+	require.Equal(t, "100 ms", eval[string](b, `document.getElementById('latency-value').textContent`))
+	for _, b := range []*tab{b, other} {
+		b.until(fmt.Sprintf(`driftback.frame.stats.roundTripMs > %f`, before+50)) // of the 80 ms more
+	}
+	require.Equal(t, "bot", eval[string](b, `driftback.frame.hands`), "a slider's arrows are not the fighter's")
+	eval[bool](b, `document.activeElement.blur(), true`)
+}
+
+func keysMove(t *testing.T, left, right *tab) {
+	for _, b := range []*tab{left, right} {
+		b.tap(keyS)
+		b.until(`driftback.frame.hands === 'you' && !document.getElementById('to-bot').disabled`)
+	}
+	// Nobody attacks any more. A fighter stands still until a key says otherwise.
+	const x = `driftback.frame.view.fighters[0].x`
+	left.until(`driftback.frame.view.phase === 'fight' && driftback.frame.view.fighters.every((f) => ['stand', 'crouch'].includes(f.action))`)
+	for _, c := range []struct {
+		key  key
+		sign int
+		most string // x of the side that the fighter walks towards
+	}{{keyA, -1, "x < -300"}, {keyD, 1, "x > 0"}} {
+		from := eval[int](left, x)
+		left.press(c.key)
+		for _, b := range []*tab{left, right} {
+			b.until(fmt.Sprintf(`((x) => (x - (%d)) * (%d) > 20 || %s)(%s)`, from, c.sign, c.most, x))
+		}
+		left.release(c.key)
+		left.until(`driftback.frame.view.fighters[0].action === 'stand'`)
+		require.Positive(t, (eval[int](left, x)-from)*c.sign)
+	}
+	require.Equal(t, "you", eval[string](left, `driftback.frame.hands`))
+	for _, b := range []*tab{left, right} {
+		require.NoError(t, chromedp.Do(b.ctx, chromedp.Click(chromedp.ID("to-bot"))))
+		b.until(`driftback.frame.hands === 'bot'`)
+	}
+}
+
+func picture(t *testing.T, b *tab) {
+	b.until(`driftback.frame.view.phase === 'fight' && driftback.frame.effects?.some((e) => e.name === 'hit')`)
+	png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll("out", 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join("out", "fighter.png"), png, 0o644))
+	require.Greater(t, len(png), 50_000, "the picture is all but empty")
+}
+
+func TestAPageConnectsAgainWhenItsProcessIsBack(t *testing.T) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	addr := free.Addr().String()
+	require.NoError(t, free.Close())
+
+	args := []string{"host", "-addr", "127.0.0.1:0", "-page", addr}
+	host := start(t, args...)
+	host.line("") // it listens
+	b := launch(t)
+	b.visit("http://" + addr + "/")
+	b.until(`document.getElementById('state').textContent === 'joining'`)
+	host.interrupt()
+	b.until(`document.getElementById('state').textContent !== 'joining'`)
+	start(t, args...).line("")
+	b.until(`driftback.stats.connections === 2 && document.getElementById('state').textContent === 'joining'`)
+}

@@ -1,0 +1,280 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+// limit bounds everything that the tests of this package start together.
+const limit = 55 * time.Second
+
+// program is the fighter's command, built once.
+var program string
+
+// deadline is when everything has to be over.
+var deadline = time.Now().Add(limit)
+
+func TestMain(m *testing.M) {
+	status, err := testMain(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		os.Exit(1)
+	}
+	os.Exit(status)
+}
+
+func testMain(m *testing.M) (status int, err error) {
+	dir, err := os.MkdirTemp("", "fighter")
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(dir)
+	program = filepath.Join(dir, "fighter")
+	if runtime.GOOS == "windows" {
+		program += ".exe"
+	}
+	build := exec.Command("go", "build", "-o", program, "./examples/fighter")
+	build.Dir = ".." // the engine's module, which this one does not import
+	if out, err := build.CombinedOutput(); err != nil {
+		return 1, fmt.Errorf("the fighter cannot be built: %w: %s", err, out)
+	}
+	deadline = time.Now().Add(limit)
+	status = m.Run()
+	if err := goleak.Find(); err != nil && status == 0 {
+		return 1, err
+	}
+	return status, nil
+}
+
+// process is a running command, which is gone when its test is over.
+type process struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	lines  chan string
+	stderr bytes.Buffer
+	stop   sync.Once
+	end    error
+}
+
+func start(t *testing.T, args ...string) *process {
+	t.Helper()
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(t.Context()), deadline) // Cleanup ends it politely
+	p := &process{t: t, cmd: exec.CommandContext(ctx, program, args...), lines: make(chan string, 4096)}
+	p.cmd.Stderr = &p.stderr
+	out, err := p.cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, p.cmd.Start())
+	go func() {
+		defer close(p.lines)
+		for s := bufio.NewScanner(out); s.Scan(); {
+			select {
+			case p.lines <- s.Text():
+			default: // nobody reads what comes later
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		p.interrupt()
+		cancel()
+	})
+	return p
+}
+
+// line returns what follows a prefix in the first line of output that has it.
+func (p *process) line(prefix string) string {
+	p.t.Helper()
+	for {
+		select {
+		case line, ok := <-p.lines:
+			require.True(p.t, ok, "the command ended without a line that begins with %q: %s", prefix, &p.stderr)
+			if rest, ok := strings.CutPrefix(line, prefix); ok {
+				return strings.TrimSpace(rest)
+			}
+		case <-time.After(time.Until(deadline)):
+			require.FailNow(p.t, "no line in time", "that begins with %q", prefix)
+		}
+	}
+}
+
+// interrupt ends the process as Ctrl-C would, and kills it if that does not help.
+func (p *process) interrupt() {
+	p.stop.Do(func() {
+		if p.cmd.Process.Signal(os.Interrupt) != nil { // there is none on Windows
+			_ = p.cmd.Process.Kill()
+		}
+		kill := time.AfterFunc(5*time.Second, func() { _ = p.cmd.Process.Kill() })
+		defer kill.Stop()
+		for range p.lines { // Wait closes the pipe, so it comes after the last line
+		}
+		p.end = p.cmd.Wait()
+	})
+}
+
+// findBrowser returns the path of a Chromium.
+func findBrowser(t *testing.T) string {
+	t.Helper()
+	names := []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "headless-shell"}
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	require.FailNow(t, "no browser", "these tests look at the pages through a Chromium and found none in PATH: install one (apt-get install chromium) or leave this module out; looked for %s", strings.Join(names, ", "))
+	return ""
+}
+
+// launch starts a headless browser that is gone when the test is over, and returns
+// its first tab.
+func launch(t *testing.T) *tab {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "browser")
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		// The browser's own children write for a moment after it has gone.
+		require.Eventually(t, func() bool { return os.RemoveAll(dir) == nil }, 5*time.Second, 50*time.Millisecond)
+	})
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(t.Context()), deadline)
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(findBrowser(t)),
+		chromedp.UserDataDir(dir),
+		chromedp.NoSandbox, // which needs more rights than a container has
+		chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true),
+		chromedp.Flag("disable-component-update", true),
+		// Sounds may start without a person's touch, as a person's browser would let
+		// them after the first one.
+		chromedp.Flag("autoplay-policy", "no-user-gesture-required"),
+	)
+	ctx, stop := chromedp.NewExecAllocator(ctx, options...)
+	t.Cleanup(func() {
+		stop()
+		cancel()
+	})
+	return newTab(t, ctx)
+}
+
+// tab is one page in the browser.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu       sync.Mutex
+	messages []string // errors on its console
+}
+
+// newTab opens a tab in the browser that parent belongs to.
+func newTab(t *testing.T, parent context.Context) *tab {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(parent)
+	tab := &tab{t: t, ctx: ctx}
+	tab.resize(1280, 720)
+	var reading sync.WaitGroup
+	console := chromedp.Console(ctx)
+	reading.Go(func() {
+		for m, err := range console {
+			if err != nil {
+				return
+			}
+			if m.Type == "error" || m.Type == chromedp.ConsoleException {
+				tab.mu.Lock()
+				tab.messages = append(tab.messages, m.Text)
+				tab.mu.Unlock()
+			}
+		}
+	})
+	t.Cleanup(func() {
+		_ = chromedp.Cancel(ctx) // waits for the browser to be gone, if this was its first tab
+		cancel()
+		reading.Wait()
+	})
+	return tab
+}
+
+// complaints returns the errors on the tab's console so far.
+func (b *tab) complaints() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]string(nil), b.messages...)
+}
+
+func (b *tab) resize(width, height int64) {
+	b.t.Helper()
+	require.NoError(b.t, chromedp.Do(b.ctx, chromedp.EmulateViewport(width, height)))
+}
+
+func (b *tab) visit(url string) {
+	b.t.Helper()
+	require.NoError(b.t, chromedp.Do(b.ctx, chromedp.Navigate(url)))
+}
+
+// eval returns the value of an expression on the page.
+func eval[T any](b *tab, expression string) T {
+	b.t.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression))
+	require.NoError(b.t, err, expression)
+	return v
+}
+
+// until waits until an expression on the page is true.
+func (b *tab) until(expression string) {
+	b.t.Helper()
+	_, err := chromedp.Run(b.ctx, chromedp.Poll[bool](expression, chromedp.WithPollingInterval(10*time.Millisecond), chromedp.WithPollingTimeout(time.Until(deadline))))
+	require.NoError(b.t, err, expression)
+}
+
+// A key as a keyboard sends it.
+type key struct {
+	code, name string
+	number     int64
+	text       string
+}
+
+var (
+	keyA       = key{"KeyA", "a", 'A', "a"}
+	keyD       = key{"KeyD", "d", 'D', "d"}
+	keyS       = key{"KeyS", "s", 'S', "s"}
+	keyTab     = key{"Tab", "Tab", 9, ""}
+	keySpace   = key{"Space", " ", 32, " "}
+	arrowRight = key{"ArrowRight", "ArrowRight", 39, ""}
+)
+
+func (b *tab) key(k key, kind input.DispatchKeyEventType) {
+	b.t.Helper()
+	p := input.DispatchKeyEventParams{Type: kind, Code: k.code, Key: k.name, WindowsVirtualKeyCode: k.number}
+	if kind == input.DispatchKeyEventTypeKeyDown {
+		p.Text = k.text
+	}
+	_, err := chromedp.Call(b.ctx, input.DispatchKeyEvent, p)
+	require.NoError(b.t, err)
+}
+
+func (b *tab) press(k key) {
+	b.t.Helper()
+	b.key(k, input.DispatchKeyEventTypeKeyDown)
+}
+
+func (b *tab) release(k key) {
+	b.t.Helper()
+	b.key(k, input.DispatchKeyEventTypeKeyUp)
+}
+
+func (b *tab) tap(k key) {
+	b.t.Helper()
+	b.press(k)
+	b.release(k)
+}

@@ -1,0 +1,445 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/examples/fighter/sim"
+)
+
+// serve returns a page server that leaves no goroutine behind when the test is over.
+func serve(t *testing.T) *pageServer {
+	t.Helper()
+	others := goleak.IgnoreCurrent()
+	s, err := newPageServer("127.0.0.1:0", slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		require.NoError(t, s.Close())
+		goleak.VerifyNone(t, others)
+	})
+	return s
+}
+
+// request asks the server for something, under a name for it that may be a lie.
+func request(t *testing.T, s *pageServer, path, host string, header http.Header) *http.Response {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL()+path, http.NoBody)
+	require.NoError(t, err)
+	r.Host, r.Header = host, header
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Do(r)
+	require.NoError(t, err)
+	t.Cleanup(func() { response.Body.Close() })
+	return response
+}
+
+func body(t *testing.T, r *http.Response) string {
+	t.Helper()
+	b, err := io.ReadAll(r.Body)
+	require.NoError(t, err)
+	return string(b)
+}
+
+// browser is a page that is open in somebody's browser.
+type browser struct {
+	t    *testing.T
+	ctx  context.Context
+	conn *websocket.Conn
+}
+
+func dial(t *testing.T, s *pageServer, origin string) (*websocket.Conn, *http.Response, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	header := http.Header{}
+	if origin != "" {
+		header.Set("Origin", origin)
+	}
+	conn, response, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(s.URL(), "http")+"live", &websocket.DialOptions{HTTPClient: client, HTTPHeader: header})
+	if response != nil && response.Body != nil {
+		t.Cleanup(func() { response.Body.Close() })
+	}
+	return conn, response, err
+}
+
+func open(t *testing.T, s *pageServer) *browser {
+	t.Helper()
+	before := s.Pages()
+	conn, _, err := dial(t, s, strings.TrimSuffix(s.URL(), "/"))
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	t.Cleanup(func() { conn.CloseNow(); cancel() })
+	conn.SetReadLimit(1 << 20)
+	require.Greater(t, s.Pages(), before)
+	return &browser{t: t, ctx: ctx, conn: conn}
+}
+
+func (b *browser) see() frame {
+	b.t.Helper()
+	_, text, err := b.conn.Read(b.ctx)
+	require.NoError(b.t, err)
+	var f frame
+	require.NoError(b.t, json.Unmarshal(text, &f))
+	return f
+}
+
+func (b *browser) say(text string) {
+	b.t.Helper()
+	require.NoError(b.t, b.conn.Write(b.ctx, websocket.MessageText, []byte(text)))
+}
+
+// farewell reads until the connection is closed, and returns the reason.
+func (b *browser) farewell() (code websocket.StatusCode) {
+	b.t.Helper()
+	for {
+		if _, _, err := b.conn.Read(b.ctx); err != nil {
+			require.NoError(b.t, b.ctx.Err(), "nobody closed the connection")
+			return websocket.CloseStatus(err)
+		}
+	}
+}
+
+func wait(t *testing.T, s *pageServer) command {
+	t.Helper()
+	select {
+	case c := <-s.Commands():
+		return c
+	case <-time.After(10 * time.Second):
+		require.Fail(t, "no command came")
+		return command{}
+	}
+}
+
+func TestThePageAndAllThatItAsksForIsServed(t *testing.T) {
+	s := serve(t)
+	host := strings.Trim(strings.TrimPrefix(s.URL(), "http:"), "/")
+	ask := regexp.MustCompile(`(?:src|href)="([^"]+)"|from '\./([^']+)'`)
+	seen := map[string]string{}
+	queue := []string{""}
+	for len(queue) > 0 {
+		path := queue[0]
+		queue = queue[1:]
+		if _, ok := seen[path]; ok {
+			continue
+		}
+		r := request(t, s, path, host, http.Header{})
+		require.Equal(t, http.StatusOK, r.StatusCode, path)
+		require.Contains(t, r.Header.Get("Content-Security-Policy"), "default-src 'self'")
+		require.Equal(t, "nosniff", r.Header.Get("X-Content-Type-Options"))
+		text := body(t, r)
+		seen[path] = r.Header.Get("Content-Type")
+		for _, m := range ask.FindAllStringSubmatch(text, -1) {
+			queue = append(queue, m[1]+m[2])
+		}
+		require.NotRegexp(t, `style="|onclick=|<script>|<style>`, text, "the policy forbids what stands in the page itself")
+		require.NotRegexp(t, `https?://(?:[^w]|w[^w])`, text, "%s asks for something elsewhere", path)
+	}
+	require.Greater(t, len(seen), 8, "the walk did not follow the page's own files")
+	for path, kind := range seen {
+		if strings.HasSuffix(path, ".js") {
+			require.Contains(t, kind, "javascript", path)
+		}
+	}
+	require.Equal(t, http.StatusNotFound, request(t, s, "page.go", host, http.Header{}).StatusCode)
+}
+
+func TestOnlyItsOwnAddressIsAnswered(t *testing.T) {
+	s := serve(t)
+	host := s.listener.Addr().String()
+	_, port, err := net.SplitHostPort(host)
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		host string
+		want int
+	}{
+		"the address":                            {host, http.StatusOK},
+		"the name of this machine":               {"localhost:" + port, http.StatusOK},
+		"a name that somebody points here":       {"game.example:" + port, http.StatusMisdirectedRequest},
+		"a name that only begins like this one":  {"localhost.example:" + port, http.StatusMisdirectedRequest},
+		"another port":                           {"127.0.0.1:1", http.StatusMisdirectedRequest},
+		"no port":                                {"127.0.0.1", http.StatusMisdirectedRequest},
+		"an address of the network":              {"192.168.1.10:" + port, http.StatusMisdirectedRequest},
+		"a name that holds the address in front": {"127.0.0.1.example:" + port, http.StatusMisdirectedRequest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, c.want, request(t, s, "", c.host, http.Header{}).StatusCode)
+		})
+	}
+}
+
+func TestOnlyThePageItselfMayConnect(t *testing.T) {
+	s := serve(t)
+	for name, origin := range map[string]string{
+		"another site":                 "https://game.example",
+		"a page of another local port": "http://127.0.0.1:1",
+		"a file":                       "null",
+		"no browser":                   "",
+		"the name of the same machine": "http://localhost",
+		"another scheme":               "https://" + s.listener.Addr().String(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, response, err := dial(t, s, origin)
+			require.Error(t, err)
+			require.NotNil(t, response)
+			require.Equal(t, http.StatusForbidden, response.StatusCode)
+		})
+	}
+	require.Zero(t, s.Pages())
+	open(t, s)
+	require.Equal(t, 1, s.Pages())
+}
+
+func TestACommandIsPassedOn(t *testing.T) {
+	s := serve(t)
+	b := open(t, s)
+	for text, want := range map[string]command{
+		`{"buttons":0}`:               {HasButtons: true},
+		`{"buttons":5,"pressed":4}`:   {HasButtons: true, Buttons: 5, Pressed: 4},
+		`{"buttons":0,"pressed":255}`: {HasButtons: true, Pressed: 255},
+		`{"bot":true}`:                {Bot: true},
+		`{"link":{"latencyMs":60,"jitterMs":10,"lossPercent":2.5}}`:  {Link: &linkSetting{LatencyMs: 60, JitterMs: 10, LossPercent: 2.5}},
+		`{"link":{"latencyMs":300,"jitterMs":100,"lossPercent":50}}`: {Link: &linkSetting{LatencyMs: maxLatencyMs, JitterMs: maxJitterMs, LossPercent: maxLossPercent}},
+	} {
+		b.say(text)
+		require.Equal(t, want, wait(t, s), text)
+	}
+}
+
+// refusals are messages that no page of ours sends, and what is said about them.
+var refusals = map[string]struct{ text, want string }{
+	"nothing":                   {``, "not understood"},
+	"no JSON":                   {`{"buttons"`, "not understood"},
+	"a list":                    {`[]`, "not understood"},
+	"an unknown field":          {`{"buttons":0,"side":1}`, "not understood"},
+	"a button too many":         {`{"buttons":256}`, "only bits of 0xff"},
+	"an edge too many":          {`{"buttons":0,"pressed":256}`, "only bits of 0xff"},
+	"a number out of range":     {`{"buttons":65536}`, "not understood"},
+	"less than no buttons":      {`{"buttons":-1}`, "not understood"},
+	"half a button":             {`{"buttons":1.5}`, "not understood"},
+	"no wish":                   {`{}`, "asks for 0 things"},
+	"two wishes":                {`{"buttons":1,"bot":true}`, "asks for 2 things"},
+	"edges alone":               {`{"bot":true,"pressed":1}`, "pressed comes without buttons"},
+	"a latency too long":        {`{"link":{"latencyMs":301}}`, "latencyMs is 301: 0 to 300"},
+	"a latency before it began": {`{"link":{"latencyMs":-1}}`, "latencyMs is -1"},
+	"a jitter too large":        {`{"link":{"jitterMs":101}}`, "jitterMs is 101"},
+	"a loss of more than half":  {`{"link":{"lossPercent":50.5}}`, "lossPercent is 50.5"},
+	"a loss that is no number":  {`{"link":{"lossPercent":"NaN"}}`, "not understood"},
+	"two commands":              {`{"buttons":1}{"buttons":2}`, "something follows"},
+	"a very long one":           {`{"buttons":1}` + strings.Repeat(" ", maxCommandBytes), "bytes"},
+}
+
+func TestWhatNoPageWouldAskForIsRefused(t *testing.T) {
+	for name, c := range refusals {
+		t.Run(name, func(t *testing.T) {
+			_, err := parseCommand([]byte(c.text))
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+func TestAPageThatAsksForItIsCutOff(t *testing.T) {
+	s := serve(t)
+	for name, c := range map[string]struct {
+		kind websocket.MessageType
+		text string
+		want websocket.StatusCode
+	}{
+		"no command":         {websocket.MessageText, `{"buttons":256}`, websocket.StatusPolicyViolation},
+		"a binary message":   {websocket.MessageBinary, `{"buttons":1}`, websocket.StatusPolicyViolation},
+		"a message too long": {websocket.MessageText, strings.Repeat("x", maxCommandBytes+1), websocket.StatusMessageTooBig},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := open(t, s)
+			require.NoError(t, b.conn.Write(b.ctx, c.kind, []byte(c.text)))
+			require.Equal(t, c.want, b.farewell())
+		})
+	}
+	require.Empty(t, s.Commands())
+}
+
+func FuzzParseCommand(f *testing.F) {
+	f.Add([]byte(`{"buttons":5,"pressed":4}`))
+	f.Add([]byte(`{"bot":true}`))
+	f.Add([]byte(`{"link":{"latencyMs":60,"jitterMs":10,"lossPercent":5}}`))
+	for _, c := range refusals {
+		f.Add([]byte(c.text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		c, err := parseCommand(text)
+		if err != nil {
+			return
+		}
+		require.Zero(t, (c.Buttons|c.Pressed)&^sim.Buttons)
+		require.True(t, c.HasButtons || c.Buttons|c.Pressed == 0)
+		if c.Link != nil {
+			require.NoError(t, c.Link.check())
+			require.False(t, c.HasButtons || c.Bot)
+		}
+	})
+}
+
+func TestThePagesControlsAreTheGames(t *testing.T) {
+	html, err := pageFiles.ReadFile("page/index.html")
+	require.NoError(t, err)
+	for id, most := range map[string]int{"latency": maxLatencyMs, "jitter": maxJitterMs, "loss": maxLossPercent} {
+		m := regexp.MustCompile(`<input id="` + id + `" type="range" min="0" max="(\d+)"`).FindSubmatch(html)
+		require.NotNil(t, m, "the page has no slider for %s", id)
+		require.Equal(t, strconv.Itoa(most), string(m[1]), id)
+	}
+	keys, err := pageFiles.ReadFile("page/keys.js")
+	require.NoError(t, err)
+	for name, button := range map[string]uint16{
+		"left": sim.Left, "right": sim.Right, "up": sim.Up, "down": sim.Down,
+		"light": sim.Light, "heavy": sim.Heavy, "grab": sim.Throw, "special": sim.Special,
+	} {
+		require.Regexp(t, `\b`+name+` = `+strconv.Itoa(int(button))+`[,;]`, string(keys))
+	}
+}
+
+func TestNoMorePagesThanEight(t *testing.T) {
+	s := serve(t)
+	var pages []*browser
+	for range maxPages {
+		pages = append(pages, open(t, s))
+	}
+	_, response, err := dial(t, s, strings.TrimSuffix(s.URL(), "/"))
+	require.Error(t, err)
+	require.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
+	require.Contains(t, body(t, response), "8 pages are open")
+
+	pages[0].conn.CloseNow()
+	require.Eventually(t, func() bool { return s.Pages() == maxPages-1 }, 10*time.Second, time.Millisecond)
+	open(t, s)
+}
+
+func TestALatePageSeesTheNewestFrame(t *testing.T) {
+	s := serve(t)
+	link := &linkSetting{LatencyMs: 60}
+	s.Show(&frame{Tick: 7, Link: link, Effects: []frameEffect{{Name: "jump"}}})
+	link.LatencyMs = 61 // what was shown stays as it was
+	f := open(t, s).see()
+	require.Equal(t, driftback.Tick(7), f.Tick)
+	require.Equal(t, 60, f.Link.LatencyMs)
+	require.Empty(t, f.Effects, "an effect from before the page came is over")
+}
+
+// shows calls Show n times with an effect every tenth time, and returns how many
+// effects that were. The frames are long, so that they soon fill a socket.
+func shows(s *pageServer, n int) (effects int) {
+	end := strings.Repeat("x", 8<<10)
+	for i := range n {
+		f := frame{Tick: driftback.Tick(i), End: end}
+		if i%10 == 0 {
+			effects++
+			f.Effects = []frameEffect{{Kind: "happened", Name: "hit", Tick: driftback.Tick(i)}}
+		}
+		s.Show(&f)
+	}
+	return effects
+}
+
+func TestASlowPageMissesFramesButNoEffect(t *testing.T) {
+	s := serve(t)
+	slow := open(t, s)
+	const n = 3000
+	began := time.Now()
+	want := shows(s, n)
+	require.Less(t, time.Since(began), pageWriteTimeout, "Show waited for the page")
+
+	frames, last := 0, driftback.Tick(-1)
+	var effects []driftback.Tick
+	for last < n-1 {
+		f := slow.see()
+		require.Greater(t, f.Tick, last, "frames come in order")
+		last = f.Tick
+		frames++
+		for _, e := range f.Effects {
+			effects = append(effects, e.Tick)
+		}
+	}
+	require.Less(t, frames, n, "the page was not slow, so this test shows nothing")
+	require.Len(t, effects, want)
+	for i, tick := range effects {
+		require.Equal(t, driftback.Tick(10*i), tick, "each effect once and in order")
+	}
+}
+
+func TestAPageThatIsTooFarBehindIsCutOff(t *testing.T) {
+	s := serve(t)
+	b, other := open(t, s), open(t, s)
+	s.Show(&frame{Effects: make([]frameEffect, maxPageEffects)})
+	require.Len(t, b.see().Effects, maxPageEffects)
+	require.Len(t, other.see().Effects, maxPageEffects)
+	s.Show(&frame{Effects: make([]frameEffect, maxPageEffects+1)})
+	require.Equal(t, websocket.StatusTryAgainLater, b.farewell())
+}
+
+func TestTheBotTakesOverWhenThePageThatPlaysHasGone(t *testing.T) {
+	s := serve(t)
+	first, second := open(t, s), open(t, s)
+	first.say(`{"buttons":1}`)
+	require.True(t, wait(t, s).HasButtons)
+	second.say(`{"buttons":2}`)
+	require.True(t, wait(t, s).HasButtons)
+
+	first.conn.CloseNow()
+	require.Eventually(t, func() bool { return s.Pages() == 1 }, 10*time.Second, time.Millisecond)
+	second.say(`{"buttons":0}`)
+	require.Equal(t, command{HasButtons: true}, wait(t, s), "a page that no longer played has gone, and nobody noticed")
+	second.conn.CloseNow()
+	require.Equal(t, command{Bot: true}, wait(t, s))
+}
+
+func TestAnAddressThatCannotBeServedIsNamed(t *testing.T) {
+	s := serve(t)
+	taken := s.listener.Addr().String()
+	for addr, want := range map[string]string{
+		taken:              "page: the address " + taken + " is taken by another program: choose another, or 127.0.0.1:0 for any free port",
+		":8080":            `page: the address ":8080" is not on this machine alone: the page is served on 127.0.0.1 only`,
+		"0.0.0.0:8080":     `page: the address "0.0.0.0:8080" is not on this machine alone: the page is served on 127.0.0.1 only`,
+		"192.168.1.2:8080": `page: the address "192.168.1.2:8080" is not on this machine alone: the page is served on 127.0.0.1 only`,
+		"8080":             `page: the address "8080" is not a host and a port: write it like 127.0.0.1:8080`,
+	} {
+		_, err := newPageServer(addr, slog.New(slog.DiscardHandler))
+		require.EqualError(t, err, want)
+	}
+}
+
+func TestCloseSaysGoodbyeAndEndsEverything(t *testing.T) {
+	s := serve(t)
+	polite, deaf := open(t, s), open(t, s)
+	for range maxCommands + 10 { // more than anybody takes
+		deaf.say(`{"buttons":1}`)
+	}
+	s.Show(&frame{Phase: "ended", End: "The match is over."})
+	closed := make(chan error, 1)
+	go func() { closed <- s.Close() }()
+	require.Equal(t, "The match is over.", polite.see().End)
+	require.Equal(t, websocket.StatusGoingAway, polite.farewell())
+	select {
+	case err := <-closed:
+		require.NoError(t, err)
+	case <-time.After(10 * time.Second):
+		require.Fail(t, "Close waits for a page that does not listen")
+	}
+	require.Zero(t, s.Pages())
+	s.Show(&frame{}) // nothing happens
+	require.NoError(t, s.Close(), "and a second time")
+	_, _, err := dial(t, s, strings.TrimSuffix(s.URL(), "/"))
+	require.Error(t, err)
+}
