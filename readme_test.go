@@ -1,7 +1,9 @@
 package driftback_test
 
 import (
+	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -34,5 +36,26 @@ func TestREADMELinksToWhatExists(t *testing.T) {
 		}
 		_, err := os.Stat(link[1])
 		require.NoError(t, err, "README links to %s", link[1])
+	}
+}
+
+// docs/faults.md names tests as its proof; each of them exists.
+func TestEveryTestThatTheFaultsNameExists(t *testing.T) {
+	faults, err := os.ReadFile("docs/faults.md")
+	require.NoError(t, err)
+	names := regexp.MustCompile("`([a-z]+)\\.((?:Test|Fuzz)[A-Za-z0-9]+)`").FindAllStringSubmatch(string(faults), -1)
+	require.Greater(t, len(names), 50)
+	sources := map[string]string{}
+	for _, name := range names {
+		if _, ok := sources[name[1]]; !ok {
+			files, err := filepath.Glob(filepath.Join(name[1], "*_test.go"))
+			require.NoError(t, err)
+			for _, file := range files {
+				b, err := os.ReadFile(file)
+				require.NoError(t, err)
+				sources[name[1]] += string(b)
+			}
+		}
+		require.Contains(t, sources[name[1]], fmt.Sprintf("func %s(", name[2]), "%s has no such test", name[1])
 	}
 }

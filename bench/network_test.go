@@ -28,8 +28,8 @@ var links = []struct {
 // receiving, re-simulating, stepping, fingerprinting every eighth tick, sending,
 // and its share of the network itself. loopback-ns/op is that share, measured by
 // passing the same number of datagrams of the same size with no session, and
-// bare-ns/op is what the step alone takes. rollbacks/op says how much of a
-// rollback a tick has on average, bytes/op how much it sends.
+// bare-ns/op is what the step alone takes. rollbacks/op says how many
+// rollbacks a tick has on average, sent-B/op how many bytes it sends.
 func BenchmarkNetworkedTick(b *testing.B) {
 
 	for _, c := range links {
@@ -39,52 +39,33 @@ func BenchmarkNetworkedTick(b *testing.B) {
 
 func networkedTick(b *testing.B, link loopback.Impairment) {
 	m := newDuel(b, link)
-	m.play(2000)
+	m.play(3000) // until every buffer has its size
 	sent := m.net.Stats(0, 1)
-	size := max(int(sent.Bytes/max(sent.Sent, 1)), 1)
-	pipe := newPipe(b, link, size)
-	pipe.play(2000)
+	pipe := newPipe(b, link, int(sent.Bytes/max(sent.Sent, 1)))
 	alone := aloneWorld{}
-	alone.play(2000)
+	frames, rollbacks := m.frames, m.rollbacks()
 
-	before, beforeSent := m.rollbacks(), m.net.Stats(0, 1).Bytes
-	const round = 64
-	var engine, network, bare []float64
 	b.ReportAllocs()
 	b.ResetTimer()
-	rounds := 0
-	for done := 0; done < b.N; done += 2 * round {
-		rounds++
-		for i, turn := range []func(int){m.play, pipe.play, alone.play} {
-			start := time.Now()
-			turn(round)
-			// Two peers tick in each frame.
-			took := float64(time.Since(start).Nanoseconds()) / (2 * round)
-			switch i {
-			case 0:
-				engine = append(engine, took)
-			case 1:
-				network = append(network, took)
-			case 2:
-				bare = append(bare, took)
-			}
-		}
-	}
+	// Two peers tick in each frame.
+	took := takeTurns((b.N+1)/2, 64, m.play, pipe.play, alone.play)
 	b.StopTimer()
-	ticks := float64(2 * round * rounds)
-	b.ReportMetric(median(engine), "ns/op")
-	b.ReportMetric(median(network), "loopback-ns/op")
-	b.ReportMetric(median(bare), "bare-ns/op")
-	b.ReportMetric(median(engine)/(median(network)+median(bare)), "x-of-both")
-	b.ReportMetric(float64(m.rollbacks()-before)/ticks, "rollbacks/op")
-	b.ReportMetric(float64(m.net.Stats(0, 1).Bytes-beforeSent)/(ticks/2), "bytes/op")
+	engine, network, bare := median(took[0])/2, median(took[1])/2, median(took[2])/2
+	ticks := float64(2 * (m.frames - frames))
+	b.ReportMetric(engine, "ns/op")
+	b.ReportMetric(network, "loopback-ns/op")
+	b.ReportMetric(bare, "bare-ns/op")
+	b.ReportMetric(engine/(network+bare), "x-of-both")
+	b.ReportMetric(float64(m.rollbacks()-rollbacks)/ticks, "rollbacks/op")
+	b.ReportMetric(float64(m.net.Stats(0, 1).Bytes-sent.Bytes)/(ticks/2), "sent-B/op")
 }
 
 // duel is two sessions over one loopback.
 type duel struct {
-	tb    testing.TB
-	net   *loopback.Network
-	peers [2]*session.Lockstep[[32]uint64, input]
+	tb     testing.TB
+	net    *loopback.Network
+	frames int
+	peers  [2]*session.Lockstep[[32]uint64, input]
 }
 
 func newDuel(tb testing.TB, link loopback.Impairment) *duel {
@@ -105,6 +86,7 @@ func newDuel(tb testing.TB, link loopback.Impairment) *duel {
 // play runs n frames.
 func (m *duel) play(n int) {
 	for range n {
+		m.frames++
 		m.net.Advance(frame)
 		for i, p := range m.peers {
 			t := p.Stats().Tick

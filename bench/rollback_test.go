@@ -2,9 +2,7 @@ package bench
 
 import (
 	"fmt"
-	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -42,46 +40,24 @@ func rollbacks[W world](b *testing.B) {
 func rollback[W world](b *testing.B, ticks int) {
 	wrong, right := newLate[W](b, ticks, 1), newLate[W](b, ticks, 0)
 	bareWrong, bareRight := newBare[W](ticks, ticks), newBare[W](ticks, 0)
-	turns := []func(n int){wrong.play, bareWrong.play, right.play, bareRight.play}
+	wrong.play(ticks) // from here on every tick goes back
+	bareWrong.play(ticks)
 
-	// A round is long enough for the clock and short enough to share its weather.
-	round := 64
-	if n := 1 << 19 / (8 * len(*wrong.world())) / ticks; n < round {
-		round = max(n, 1)
-	}
-	for _, turn := range turns {
-		turn(4*round + 2*ticks)
-	}
+	// About 20 µs at any size, but at least one.
+	round := max(1, min(64, 1<<16/len(*wrong.loop.State())/ticks))
 	before := wrong.loop.Counts()
-	var engine, bare, engineTick, bareTick []float64
-	b.ReportAllocs()
-	b.ResetTimer()
-	for done := 0; done < b.N; done += round {
-		var took [4]float64
-		for i, turn := range turns {
-			start := time.Now()
-			turn(round)
-			took[i] = float64(time.Since(start).Nanoseconds()) / float64(round)
-		}
-		engine, bare = append(engine, took[0]-took[2]), append(bare, took[1]-took[3])
-		engineTick, bareTick = append(engineTick, took[0]), append(bareTick, took[1])
-	}
-	b.StopTimer()
+	took := takeTurns(b.N, round, wrong.play, bareWrong.play, right.play, bareRight.play)
 	after := wrong.loop.Counts()
 	ops := after.Rollbacks - before.Rollbacks
-	require.Positive(b, ops, "nothing was rolled back, so nothing was measured")
-	require.Equal(b, ops*uint64(ticks), after.Resimulated-before.Resimulated, "every rollback is of the length it is named for")
+	require.GreaterOrEqual(b, ops, uint64(b.N), "every operation goes back")
+	require.Equal(b, ops*uint64(ticks), after.Resimulated-before.Resimulated, "by as many ticks as the row says")
 	require.Zero(b, right.loop.Counts().Rollbacks, "what is subtracted holds no rollback")
 
-	b.ReportMetric(median(engine), "ns/op")
-	b.ReportMetric(median(bare), "bare-ns/op")
-	b.ReportMetric(median(engine)/median(bare), "x-of-bare-loop")
-	b.ReportMetric(median(engineTick)/median(bareTick), "x-of-bare-tick")
-}
-
-func median(of []float64) float64 {
-	slices.Sort(of)
-	return of[len(of)/2]
+	engine, bare := median(minus(took[0], took[2])), median(minus(took[1], took[3]))
+	b.ReportMetric(engine, "ns/op")
+	b.ReportMetric(bare, "bare-ns/op")
+	b.ReportMetric(engine/bare, "x-of-bare-loop")
+	b.ReportMetric(median(took[0])/median(took[1]), "x-of-bare-tick")
 }
 
 // late is a match of two on one machine: our own inputs are there in time, and the
@@ -104,15 +80,13 @@ func newLate[W world](tb testing.TB, lag int, turn uint16) *late[W] {
 	return &late[W]{loop: loop, log: log, lag: driftback.Tick(lag), turn: turn}
 }
 
-func (l *late[W]) world() *W { return l.loop.State() }
-
 // play plays n ticks.
 func (l *late[W]) play(n int) {
 	for range n {
 		t := l.loop.Next()
 		err := l.loop.Supply(0, t, input{Buttons: uint16(t)})
 		if from := t - l.lag; from >= 0 && err == nil {
-			err = l.loop.Supply(1, from, input{Buttons: uint16(from) * l.turn})
+			err = l.loop.Supply(1, from, input{Buttons: l.turn * uint16(from+1)})
 		}
 		if err == nil {
 			_, err = l.loop.Advance()
@@ -124,7 +98,7 @@ func (l *late[W]) play(n int) {
 	}
 }
 
-// bare does what late does with no engine: a ring of states, an array of inputs.
+// bare does with no engine what late does: a ring of states and an array of inputs.
 type bare[W world] struct {
 	step  driftback.Step[W, input]
 	pass  driftback.Pass
@@ -132,34 +106,67 @@ type bare[W world] struct {
 	now   W
 	slots []W
 	next  int
-	back  int
+	back  int // ticks to run again before each tick; 0: none
 }
 
-func newBare[W world](depth, back int) *bare[W] {
-	return &bare[W]{step: step[W], slots: make([]W, depth+2), back: back}
+// newBare makes a ring as long as that of a loop that lags by lag.
+func newBare[W world](lag, back int) *bare[W] {
+	return &bare[W]{step: step[W], slots: make([]W, lag+2), back: back}
 }
 
-// play plays n ticks, each after going back.
+// play plays n ticks.
 func (l *bare[W]) play(n int) {
 	for range n {
 		if l.back > 0 && l.next >= l.back {
-			at := (l.next - l.back) % len(l.slots)
-			l.now = l.slots[at]
-			for i := range l.back {
-				if i > 0 {
-					l.slots[at] = l.now
-				}
-				l.in[0].Buttons++
-				l.step(&l.now, l.in[:], &l.pass)
-				if at++; at == len(l.slots) {
-					at = 0
-				}
-			}
+			l.goBack()
 		}
 		l.slots[l.next%len(l.slots)] = l.now
 		l.in[0].Buttons++
 		l.step(&l.now, l.in[:], &l.pass)
 		l.next++
+	}
+}
+
+func (l *bare[W]) goBack() {
+	at := (l.next - l.back) % len(l.slots)
+	l.now = l.slots[at]
+	for i := range l.back {
+		if i > 0 {
+			l.slots[at] = l.now
+		}
+		l.in[0].Buttons++
+		l.step(&l.now, l.in[:], &l.pass)
+		if at++; at == len(l.slots) {
+			at = 0
+		}
+	}
+}
+
+// A ratio means something only if both sides do the same work: as many steps, and
+// the same snapshots made anew.
+func TestTheBareLoopDoesTheSameWork(t *testing.T) {
+	type small = [32]uint64
+	const played = 40
+	for _, lag := range rollbackDepths {
+		engine, bare := newLate[small](t, lag, 1), newBare[small](lag, lag)
+		steps := 0
+		bare.step = func(w *small, in []input, pass *driftback.Pass) {
+			steps++
+			step(w, in, pass)
+		}
+		engine.play(played)
+		bare.play(played)
+		require.Equal(t, uint64(played), bare.now[0])
+		require.Equal(t, uint64(played), engine.loop.State()[0])
+		require.Equal(t, uint64(steps), engine.loop.Counts().Steps)
+		require.Equal(t, played+(played-lag)*lag, steps)
+		require.Len(t, bare.slots, lag+2)
+		var kept small
+		for tick := engine.loop.Oldest(); tick < played; tick++ {
+			require.NoError(t, engine.loop.Snapshot(tick, &kept))
+			require.Equal(t, uint64(tick), kept[0])
+			require.Equal(t, uint64(tick), bare.slots[int(tick)%len(bare.slots)][0])
+		}
 	}
 }
 
@@ -169,10 +176,9 @@ func TestAWarmRollbackDoesNotAllocate(t *testing.T) {
 			l := newLate[[512]uint64](t, ticks, 1)
 			l.play(64)
 			before := l.loop.Counts()
-			allocs := testing.AllocsPerRun(100, func() { l.play(1) })
-			require.Zero(t, allocs)
+			require.Zero(t, testing.AllocsPerRun(100, func() { l.play(1) }))
 			after := l.loop.Counts()
-			require.Equal(t, uint64(101), after.Rollbacks-before.Rollbacks, "every tick rolls back, else the warm path was not taken")
+			require.Equal(t, uint64(101), after.Rollbacks-before.Rollbacks, "every tick goes back, else nothing was shown")
 			require.Equal(t, uint64(101*ticks), after.Resimulated-before.Resimulated)
 		})
 	}

@@ -1,19 +1,18 @@
 package bench
 
-import (
-	"github.com/driftback/driftback"
-)
+import "github.com/driftback/driftback"
 
 // input is what a participant gives each tick.
 type input struct{ Buttons uint16 }
 
-// A world is a state of one of four sizes in bytes: 256, 4 Ki, 64 Ki and 1 Mi.
+// A world is a state of one of four sizes: 256 bytes, 4, 64 and 1024 KiB.
 type world interface {
 	[32]uint64 | [512]uint64 | [8 << 10]uint64 | [128 << 10]uint64
 }
 
 // step costs a handful of instructions whatever the size of the world, so what is
-// measured is the engine. It counts the ticks and mixes the inputs into one word.
+// measured is the engine. The first word counts the ticks; the inputs go into one
+// of the next 31.
 func step[W world](w *W, in []input, _ *driftback.Pass) {
 	(*w)[0]++
 	at := 1 + (*w)[0]%31

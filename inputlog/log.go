@@ -212,10 +212,7 @@ func (l *Log[I]) Inputs(t driftback.Tick, dst []I) error {
 		m.guessed = l.full &^ m.held
 		l.guess(t, m.guessed, row)
 	}
-	dst = dst[:len(row)]
-	for p := range row { // beats a call of memmove for the few inputs there are
-		dst[p] = row[p]
-	}
+	copy(dst, row)
 	return nil
 }
 

@@ -8,6 +8,9 @@
 // fingerprints, so it has no type parameters and needs neither the step nor the
 // state.
 //
+// The files under testdata are transcripts of what peers say to each other from
+// the handshake to every end, and are the protocol's specification.
+//
 // A mesh reads no clock and starts no goroutine. The owner calls [Mesh.Poll] with
 // the time, then publishes, then calls [Mesh.Flush]; all from one goroutine.
 package mesh

@@ -151,7 +151,9 @@ func (m *Mesh) receiveLeave(l *link, leave wire.Leave) {
 	}
 }
 
-// end ends the match here and tells the peers that can be reached.
+// end ends the match here and tells the peers that can be reached. A reliable
+// channel that is full keeps the word from its peer, which then finds this one
+// silent.
 func (m *Mesh) end(err error, leave wire.Leave) {
 	m.phase, m.err = Ended, err
 	leave.Tick = m.Confirmed()

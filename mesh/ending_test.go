@@ -239,17 +239,15 @@ func TestEachWayToGoIsToldToTheOthers(t *testing.T) {
 
 func TestLeavingBeforeTheHelloIsHeard(t *testing.T) {
 	m := newMatch(t, 2, nil)
-	a, b := m.seats[0], m.seats[1]
 	m.connect()
-	a.mesh.Leave()
-	require.Empty(t, a.log, "there is no link yet")
-	a, b = b, a
-	a.mesh.Poll(0)
-	a.mesh.Leave() // tells who it is, then goes
-	require.Len(t, a.controls(), 2)
+	m.seats[0].mesh.Leave()
+	require.Empty(t, m.seats[0].log, "there is no link yet")
+	m.seats[1].mesh.Poll(0)
+	m.seats[1].mesh.Leave() // tells who it is, then goes
+	require.Len(t, m.seats[1].controls(), 2)
 
 	m = newMatch(t, 2, nil)
-	a, b = m.seats[0], m.seats[1]
+	a, b := m.seats[0], m.seats[1]
 	a.up(b)
 	a.give(b, wire.Leave{Reason: leaveLeft, Text: "sorry"})
 	a.turn()

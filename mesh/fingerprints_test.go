@@ -99,7 +99,7 @@ func TestADifferenceIsFoundAtTheFirstTickOnBothSides(t *testing.T) {
 				var desync *DesyncError
 				require.ErrorAs(t, s.mesh.Err(), &desync, "%+v lossy %v", c, lossy)
 				require.Equal(t, c.differ, desync.Tick, "%+v lossy %v", c, lossy)
-				require.Equal(t, driftback.Peer(1-s.self), desync.Peer)
+				require.Equal(t, 1-s.self, desync.Peer)
 				ours, theirs := uint64(c.differ), ^uint64(c.differ)
 				if s == b {
 					ours, theirs = theirs, ours

@@ -90,7 +90,7 @@ func TestAHistoryGoesOnBeyondTwoToThe31(t *testing.T) {
 	for i := range byte(6) {
 		h.append([]byte{i, ^i})
 	}
-	require.EqualValues(t, 1<<33+3, h.held)
-	require.EqualValues(t, 1<<33-5, h.oldest())
+	require.Equal(t, driftback.Tick(1<<33+3), h.held)
+	require.Equal(t, driftback.Tick(1<<33-5), h.oldest())
 	require.Equal(t, []byte{2, ^byte(2), 3, ^byte(3)}, h.flatten(nil, 1<<33-1, 1<<33+1))
 }

@@ -32,6 +32,7 @@ type link struct {
 	acked, told []driftback.Tick
 	lastSent    time.Duration
 	everSent    bool
+	owesAck     bool // it has sent inputs that are new and not yet acknowledged
 	meter       meter
 	stats       LinkStats
 	prints      linkPrints

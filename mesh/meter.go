@@ -11,6 +11,9 @@ const (
 	// lossMemory is how many packets the loss rate averages over, about two seconds
 	// at 60 packets a second.
 	lossMemory = 128
+	// farHole is a number of packets missing in a row after which the window holds
+	// none that came and the loss rate is as good as one.
+	farHole = 1024
 	// echoEvery is how often a packet carries an echo, from which the other side
 	// measures the round trip.
 	echoEvery = 100 * time.Millisecond
@@ -32,7 +35,7 @@ type meter struct {
 	seen    uint64 // bit i: newest−i has come
 	age     uint64 // packets since the first, so that what came before it is not lost
 	heardAt time.Duration
-	echoed  time.Duration // when an echo was last sent
+	quiet   time.Duration // no echo is sent before
 	owes    bool          // something came since the last echo
 
 	roundTrip, jitter time.Duration
@@ -52,10 +55,10 @@ func (m *meter) stamp(now time.Duration) uint16 {
 
 // echo returns what a packet sent now should echo, if it should.
 func (m *meter) echo(now time.Duration) (seq uint16, held time.Duration, ok bool) {
-	if !m.owes || now-m.echoed < echoEvery && m.echoed != 0 {
+	if !m.owes || now < m.quiet {
 		return 0, 0, false
 	}
-	m.owes, m.echoed = false, now
+	m.owes, m.quiet = false, now+echoEvery
 	return uint16(m.newest), min(now-m.heardAt, maxEcho), true
 }
 
@@ -78,7 +81,12 @@ func (m *meter) heard(seq uint16, now time.Duration) {
 		}
 		return
 	}
-	for range ahead {
+	// Beyond farHole nothing that came is in the window and the rate has settled, so
+	// that a peer which jumps ahead costs no more than one which does not.
+	if skip := ahead - farHole; skip > 0 {
+		m.lost += uint64(skip)
+	}
+	for range min(ahead, farHole) {
 		m.age++
 		if m.age >= lossWindow {
 			m.judge(m.seen>>(lossWindow-1)&1 == 1)

@@ -257,3 +257,23 @@ func TestAMeterCountsWhatALinkLost(t *testing.T) {
 		require.Equal(t, first+uint16(newest), uint16(m.newest))
 	})
 }
+
+func TestAnEchoAtTheFirstMomentIsAnEchoToo(t *testing.T) {
+	var m meter
+	m.heard(0, 0)
+	_, _, ok := m.echo(0)
+	require.True(t, ok)
+	m.heard(1, ms)
+	_, _, ok = m.echo(ms)
+	require.False(t, ok, "the last echo was a moment ago")
+}
+
+// BenchmarkHostileJumps is a packet whose number is half a lap ahead of the last.
+func BenchmarkHostileJumps(b *testing.B) {
+	var m meter
+	seq := uint16(0)
+	for b.Loop() {
+		m.heard(seq, 0)
+		seq += 1<<15 - 1
+	}
+}

@@ -91,6 +91,7 @@ func (m *Mesh) receiveRun(l *link, r *wire.Run) {
 			return
 		default:
 			h.append(in)
+			l.owesAck = true
 		}
 	}
 }

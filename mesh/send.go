@@ -10,7 +10,8 @@ import (
 
 const (
 	// heartbeat is how often a peer that has nothing new to say repeats what is
-	// unacknowledged; idleBeat is how often it speaks when everything is.
+	// unacknowledged, or acknowledges what is new; idleBeat is how often it speaks
+	// when there is neither.
 	heartbeat = 10 * time.Millisecond
 	idleBeat  = 100 * time.Millisecond
 )
@@ -33,6 +34,8 @@ func (m *Mesh) Publish(p driftback.Participant, t driftback.Tick, in []byte) err
 		return fmt.Errorf("mesh: an input of participant %d for tick %d, but its next is for tick %d", p, t, h.held)
 	case len(in) != h.stride:
 		return fmt.Errorf("mesh: an input of %d bytes, and this match's have %d", len(in), h.stride)
+	case t >= wire.MaxTick:
+		return fmt.Errorf("mesh: an input of participant %d for tick %d, and the last tick that can be sent is %d", p, t, wire.MaxTick-1)
 	case t >= m.Confirmed()+m.span:
 		return fmt.Errorf("mesh: an input of participant %d for tick %d, too far beyond the confirmed tick %d", p, t, m.Confirmed())
 	}
@@ -58,14 +61,14 @@ func (m *Mesh) Flush() {
 }
 
 func (m *Mesh) flushTo(l *link) {
-	news, waits := false, l.prints.owesAck || l.prints.acked < m.prints.next
+	news, waits := false, l.owesAck || l.prints.owesAck || l.prints.acked < m.prints.next
 	for i, p := range m.own {
 		held := m.histories[p].held
 		news = news || held > l.told[i]
 		waits = waits || held > l.acked[i]
 	}
 	every := heartbeat
-	if !waits && m.phase == Playing && !m.lacks(l) {
+	if !waits && !m.lacks(l) {
 		every = idleBeat
 	}
 	if l.everSent && !news && m.clock-l.lastSent < every {
@@ -88,7 +91,7 @@ func (m *Mesh) lacks(l *link) bool {
 // send sends everything that a peer has not acknowledged, oldest first, in as
 // many packets as that takes.
 func (m *Mesh) send(l *link) {
-	l.lastSent, l.everSent = m.clock, true
+	l.lastSent, l.everSent, l.owesAck = m.clock, true, false
 	p := &m.outgoing
 	p.Acks = p.Acks[:0]
 	for _, q := range l.plays {

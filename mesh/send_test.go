@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -151,5 +152,147 @@ func (s *seat) fingerprint() {
 			sum = ^sum
 		}
 		require.NoError(s.match.t, s.mesh.Fingerprint(t, sum))
+	}
+}
+
+func TestPublishTakesTheNextInputOfItsOwnParticipants(t *testing.T) {
+	m := played(t, 2, 5, nil)
+	a := m.seats[0]
+	span := driftback.Tick(2*(8+MaxDelay) + 1)
+	for name, c := range map[string]struct {
+		p    driftback.Participant
+		tick driftback.Tick
+		in   []byte
+		want string
+	}{
+		"another's":     {1, 5, []byte{1, 2}, "mesh: participant 1 is not this peer's to publish for"},
+		"nobody's":      {200, 5, []byte{1, 2}, "mesh: participant 200 is not this peer's to publish for"},
+		"one again":     {0, 4, []byte{1, 2}, "mesh: an input of participant 0 for tick 4, but its next is for tick 5"},
+		"one left out":  {0, 6, []byte{1, 2}, "mesh: an input of participant 0 for tick 6, but its next is for tick 5"},
+		"before time":   {0, -1, []byte{1, 2}, "mesh: an input of participant 0 for tick -1, but its next is for tick 5"},
+		"a short input": {0, 5, []byte{1}, "mesh: an input of 1 bytes, and this match's have 2"},
+		"a long input":  {0, 5, []byte{1, 2, 3}, "mesh: an input of 3 bytes, and this match's have 2"},
+		"no input":      {0, 5, nil, "mesh: an input of 0 bytes, and this match's have 2"},
+	} {
+		require.EqualError(t, a.mesh.Publish(c.p, c.tick, c.in), c.want, name)
+		require.EqualValues(t, 5, a.mesh.Held(0), name)
+	}
+	a.publish(int(span))
+	require.EqualError(t, a.mesh.Publish(0, 5+span, []byte{1, 2}), "mesh: an input of participant 0 for tick 142, too far beyond the confirmed tick 5")
+	require.ErrorContains(t, newMatch(t, 2, nil).seats[0].mesh.Publish(0, 0, []byte{1, 2}), "the match is not being played")
+}
+
+func TestAnInputIsCopied(t *testing.T) {
+	m := playing(t, 2, nil)
+	in := []byte{1, 2}
+	require.NoError(t, m.seats[0].mesh.Publish(0, 0, in))
+	in[0] = 9
+	require.Equal(t, []byte{1, 2}, m.seats[0].mesh.Input(0, 0))
+}
+
+func TestTheNewestInputsAreCarriedAgain(t *testing.T) {
+	for _, redundancy := range []int{0, 1, 5, MaxRedundancy} {
+		m := played(t, 2, 20, func(c *Config) { c.Redundancy = redundancy })
+		a := m.seats[0]
+		require.EqualValues(t, 20, a.mesh.links[0].acked[0])
+		a.publish(1)
+		a.turn()
+		require.Equal(t, []wire.Run{of(0, driftback.Tick(20-min(max(redundancy, 1)-1, 20)), min(max(redundancy, 1), 21))}, a.packets()[0].Runs)
+	}
+}
+
+// sending counts what a sends to b in each of n turns of d, while b is silent.
+func sending(m *match, n int, d time.Duration) (packets int) {
+	a := m.seats[0]
+	for range n {
+		m.now += d
+		a.turn()
+		packets += len(a.packets())
+	}
+	return packets
+}
+
+func TestHowOftenAPeerSpeaks(t *testing.T) {
+	for name, c := range map[string]struct {
+		before func(a, b *seat)
+		every  time.Duration
+	}{
+		"everything is acknowledged, the other is ahead": {func(a, b *seat) {
+			a.forge(b, wire.Packet{Runs: []wire.Run{of(1, 5, 1)}})
+		}, idleBeat},
+		"it waits for the other": {func(a, b *seat) {}, heartbeat},
+		"something is not acknowledged": {func(a, b *seat) {
+			a.forge(b, wire.Packet{Runs: []wire.Run{of(1, 5, 3)}})
+			a.turn()
+			a.publish(1)
+		}, heartbeat},
+		"a fingerprint is not acknowledged": {func(a, b *seat) {
+			a.forge(b, wire.Packet{Runs: []wire.Run{of(1, 5, 1)}})
+			a.turn()
+			a.fingerprint()
+		}, heartbeat},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := played(t, 2, 5, func(cfg *Config) {
+				cfg.FingerprintEvery, cfg.History, cfg.PeerTimeout = 1, 2, None
+			})
+			a, b := m.seats[0], m.seats[1]
+			b.closed = true
+			c.before(a, b)
+			a.turn()
+			a.log = nil
+			require.InDelta(t, float64(2*time.Second/c.every), float64(sending(m, 2000, ms)), 2)
+		})
+	}
+}
+
+func TestNewsGoOutAtOnce(t *testing.T) {
+	m := played(t, 2, 5, nil)
+	a := m.seats[0]
+	for range 5 {
+		m.now += ms
+		a.publish(1)
+		a.turn()
+		require.Len(t, a.packets(), 1)
+		a.mesh.Flush()
+		require.Empty(t, a.packets(), "once")
+	}
+}
+
+func TestTwoThatWaitForEachOtherGoOnWhenTheLinkHeals(t *testing.T) {
+	m := played(t, 2, 5, func(c *Config) { c.PeerTimeout = None })
+	for _, s := range m.seats {
+		s.lose = everything
+		s.publish(8)
+	}
+	m.turns(500)
+	for _, s := range m.seats {
+		require.EqualValues(t, 5, s.mesh.Confirmed(), "they stall")
+		require.Greater(t, len(s.packets()), 400, "and keep sending")
+		s.lose = nil
+	}
+	m.turns(2)
+	for _, s := range m.seats {
+		require.EqualValues(t, 13, s.mesh.Confirmed())
+	}
+}
+
+func TestWhatIsNewIsAcknowledgedAtTheNextBeat(t *testing.T) {
+	m := played(t, 2, 5, nil)
+	a, b := m.seats[0], m.seats[1]
+	for next := driftback.Tick(6); next < 9; next++ {
+		b.publish(1)
+		m.turn()
+		a.log = nil
+		m.turn()
+		list := a.packets()
+		require.Len(t, list, 1, "although it has nothing else to say")
+		require.Equal(t, []wire.Ack{{Participant: 1, Next: next}}, list[0].Acks)
+		m.turn()
+		b.log = nil
+		m.turn()
+		for _, p := range b.packets() {
+			require.Empty(t, p.Runs, "so that it is not sent again and again")
+		}
 	}
 }

@@ -238,7 +238,9 @@ func (l *Loop[S, I]) RewindTo(t driftback.Tick) error {
 // an authority says it was, and runs the ticks from t to Next again on the log's
 // inputs. truth is copied as the saving policy copies. The snapshots before t no
 // longer lead to this world and are dropped, so Oldest becomes t; an input that
-// arrives later for a tick before t is taken to be in truth and repairs nothing.
+// arrives later for a tick before t is taken to be in truth and repairs nothing. One
+// that will never arrive keeps the log from forgetting its tick until somebody
+// supplies it: what [inputlog.Log.Peek] says was guessed will do.
 func (l *Loop[S, I]) Reconcile(t driftback.Tick, truth *S) (Span, error) {
 	if l.running {
 		return Span{}, ErrRunning

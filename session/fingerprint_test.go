@@ -14,7 +14,7 @@ import (
 	"github.com/driftback/driftback/wire"
 )
 
-func newHasher(t testing.TB) *fingerprint.Hasher[state] {
+func newHasher(t testingT) *fingerprint.Hasher[state] {
 	t.Helper()
 	h, err := fingerprint.New[state]()
 	require.NoError(t, err)

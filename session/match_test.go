@@ -1,7 +1,6 @@
 package session_test
 
 import (
-	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -97,9 +96,16 @@ func (o *oracle) at(t driftback.Tick) *state {
 // frame is the time between two calls of Tick.
 const frame = 16667 * time.Microsecond
 
+// testingT is what both a test and a property have.
+type testingT interface {
+	require.TestingT
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
 // A match is some peers over one network and one clock, and the oracle.
 type match struct {
-	t      testing.TB
+	t      testingT
 	net    *loopback.Network
 	oracle *oracle
 	peers  []*peer
@@ -135,13 +141,13 @@ type peer struct {
 }
 
 // newMatch returns a match of n peers that play one participant each.
-func newMatch(t testing.TB, n int, change func(c *session.Config[state, input])) *match {
+func newMatch(t testingT, n int, change func(c *session.Config[state, input])) *match {
 	t.Helper()
 	return newMatchOver(t, n, nil, change)
 }
 
 // newMatchOver is newMatch with something between a peer and its endpoint.
-func newMatchOver(t testing.TB, n int, wrap func(e *loopback.Endpoint) transport.Transport, change func(c *session.Config[state, input])) *match {
+func newMatchOver(t testingT, n int, wrap func(e *loopback.Endpoint) transport.Transport, change func(c *session.Config[state, input])) *match {
 	t.Helper()
 	m := newEmptyMatch(t)
 	m.wrap = wrap
@@ -152,7 +158,7 @@ func newMatchOver(t testing.TB, n int, wrap func(e *loopback.Endpoint) transport
 }
 
 // newEmptyMatch returns a match to which nobody has come.
-func newEmptyMatch(t testing.TB) *match {
+func newEmptyMatch(t testingT) *match {
 	m := &match{t: t, net: loopback.New(12345), script: play(7)}
 	m.oracle = &oracle{inputs: func(p int, t driftback.Tick) input { return m.script(p, t) }, step: step}
 	return m

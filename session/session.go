@@ -98,8 +98,8 @@ type Lockstep[S any, I comparable] struct {
 	effects   *ledger
 	result    Result
 	waiting   []driftback.Participant
-	bytes     []byte // one input, encoded
-	input     I      // one input, decoded; here because a local would be allocated
+	in        I      // one input, here because what a layout is given is taken to escape
+	bytes     []byte // the same, encoded
 	due       S      // a state that is being fingerprinted
 	advanced  uint64
 	stalled   uint64
@@ -194,7 +194,7 @@ func orNone(v int) string {
 
 // valid reports whether bytes are an input that the game knows.
 func (m *Lockstep[S, I]) valid(b []byte) bool {
-	return m.inputs.Parse(b, &m.input) == nil && (m.cfg.Valid == nil || m.cfg.Valid(m.input))
+	return m.inputs.Parse(b, &m.in) == nil && (m.cfg.Valid == nil || m.cfg.Valid(m.in))
 }
 
 // State returns the world as the next tick begins. It is borrowed: read it at any
@@ -335,11 +335,11 @@ func (m *Lockstep[S, I]) read() time.Duration {
 // take hands a participant's new inputs from the mesh to the loop.
 func (m *Lockstep[S, I]) take(p driftback.Participant) {
 	for held := m.mesh.Held(p); m.supplied[p] < held && m.err == nil; m.supplied[p]++ {
-		if err := m.inputs.Parse(m.mesh.Input(p, m.supplied[p]), &m.input); err != nil {
+		if err := m.inputs.Parse(m.mesh.Input(p, m.supplied[p]), &m.in); err != nil {
 			m.check(err)
 			return
 		}
-		m.check(m.loop.Supply(p, m.supplied[p], m.input))
+		m.check(m.loop.Supply(p, m.supplied[p], m.in))
 	}
 }
 
@@ -358,8 +358,8 @@ func (m *Lockstep[S, I]) advance(local []I) {
 		return
 	}
 	for i, p := range m.own {
-		m.input = local[i]
-		m.bytes = m.inputs.Append(m.bytes[:0], &m.input)
+		m.in = local[i]
+		m.bytes = m.inputs.Append(m.bytes[:0], &m.in)
 		if m.check(m.mesh.Publish(p, m.mesh.Held(p), m.bytes)); m.err != nil {
 			return
 		}

@@ -311,7 +311,7 @@ func TestTheTextOfAStallNamesWhoIsWaitedFor(t *testing.T) {
 	seen := map[string]bool{}
 	m.check = func(p *peer, r session.Result) {
 		if p.self == 0 && r.Phase == session.Stalled {
-			seen[fmt.Sprint(r.WaitingFor)] = true
+			seen[fmt.Sprintf("%d", r.WaitingFor)] = true
 		}
 	}
 	m.run(60)

@@ -45,7 +45,7 @@ func (p *peer) show(r *session.Result, now time.Duration, end error) {
 			LatencyMs: int(p.link.Latency.Milliseconds()), JitterMs: int(p.link.Jitter.Milliseconds()), LossPercent: 100 * p.link.Loss,
 		}
 	}
-	f.Strip = string(p.strip.append(nil, r.Confirmed))
+	f.Strip = p.strip.letters(r.Confirmed)
 	p.page.Show(f)
 }
 

@@ -39,8 +39,9 @@ func (s *strip) note(r *session.Result) {
 	}
 }
 
-// append appends a letter for each mark to b, oldest first.
-func (s *strip) append(b []byte, confirmed driftback.Tick) []byte {
+// letters returns a letter for each mark, oldest first.
+func (s *strip) letters(confirmed driftback.Tick) string {
+	b := make([]byte, 0, stripTicks)
 	for i := max(0, s.n-stripTicks); i < s.n; i++ {
 		switch m := &s.marks[i%stripTicks]; {
 		case m.stalled:
@@ -53,5 +54,5 @@ func (s *strip) append(b []byte, confirmed driftback.Tick) []byte {
 			b = append(b, stripPredicted)
 		}
 	}
-	return b
+	return string(b)
 }

@@ -2,6 +2,7 @@ package impair_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -176,6 +177,10 @@ func TestARateLimitSpacesDatagramsAndDropsWhatFindsTheBacklogFull(t *testing.T) 
 
 	f := l.Offer(10*time.Second, 1000)
 	require.Equal(t, 10*time.Second+20*ms, f.At[0], "the line is idle again")
+
+	l = newLink(t, 1, impair.Impairment{BytesPerSecond: 1_000_000})
+	require.Equal(t, 1, l.Offer(0, impair.MaxBacklog).Copies, "all that may wait")
+	require.Zero(t, l.Offer(0, 1).Copies, "one byte more")
 }
 
 func TestALostDatagramStillUsesTheLine(t *testing.T) {
@@ -200,6 +205,33 @@ func TestAChangedRateAppliesToWhatWaits(t *testing.T) {
 	require.Equal(t, 200*ms, l.Offer(0, 10_000).At[0], "10 kB wait: 100 ms at the new rate, then 100 ms of its own")
 	require.NoError(t, l.Set(impair.Impairment{}))
 	require.Zero(t, l.Offer(0, 10_000).At[0])
+
+	l = newLink(t, 1, impair.Impairment{BytesPerSecond: 100_000})
+	at, _ := l.Carry(0, 10_000)
+	require.Equal(t, 100*ms, at)
+	require.NoError(t, l.Set(impair.Impairment{BytesPerSecond: 10_000}))
+	at, _ = l.Carry(0, 10_000)
+	require.Equal(t, 2*time.Second, at, "10 kB wait: 1 s at the new rate, then 1 s of its own")
+}
+
+func TestAnAbsurdBacklogAtAnAbsurdRateEndsSomeTime(t *testing.T) {
+	l := newLink(t, 1, impair.Impairment{BytesPerSecond: 1_000_000_000})
+	for range 30 {
+		l.Carry(0, 1<<30)
+	}
+	require.NoError(t, l.Set(impair.Impairment{BytesPerSecond: 1}))
+	at, ok := l.Carry(0, 1)
+	require.True(t, ok)
+	require.Equal(t, 1000*time.Hour+time.Second, at)
+}
+
+func TestAReliableMessageIsLateAsOftenAsItWouldHaveBeenLost(t *testing.T) {
+	const n = 20000
+	l := newLink(t, 5, impair.Impairment{Loss: 0.5})
+	for range n {
+		l.Carry(0, 10)
+	}
+	require.InDelta(t, n, float64(l.Counts().Retried), 0.05*n, "1/2 + 1/4 + 1/8 + …")
 }
 
 func TestReliableMessagesArriveInOrderAndGiveWayToDatagrams(t *testing.T) {
@@ -267,7 +299,8 @@ func TestEveryDatagramIsCountedOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := newLink(t, rapid.Uint64().Draw(t, "seed"), impair.Impairment{})
 		var now time.Duration
-		var arrived, copies uint64
+		var arrived, copies, reordered uint64
+		var latest time.Duration
 		var lastReliable time.Duration
 		steps := rapid.IntRange(1, 200).Draw(t, "steps")
 		for range steps {
@@ -283,6 +316,11 @@ func TestEveryDatagramIsCountedOnce(t *testing.T) {
 			if f.Copies > 0 {
 				arrived++
 				copies += uint64(f.Copies)
+				first := slices.Min(f.At[:f.Copies])
+				if first < latest {
+					reordered++
+				}
+				latest = max(latest, first)
 			}
 			if at, ok := l.Carry(now, n); ok {
 				require.GreaterOrEqual(t, at, max(now, lastReliable))
@@ -293,7 +331,24 @@ func TestEveryDatagramIsCountedOnce(t *testing.T) {
 		require.EqualValues(t, steps, c.Sent)
 		require.Equal(t, c.Sent, c.Lost+c.Blocked+c.Overflowed+arrived)
 		require.Equal(t, arrived+c.Duplicated, copies)
+		require.Equal(t, reordered, c.Reordered)
 	})
+}
+
+func TestADatagramIsReorderedByTheFirstOfItsCopies(t *testing.T) {
+	l := newLink(t, 1, impair.Impairment{Latency: 50 * ms, Jitter: 50 * ms, Duplicate: 1})
+	var latest time.Duration
+	reordered := uint64(0)
+	for i := range 500 {
+		f := l.Offer(time.Duration(i)*10*ms, 100)
+		first := min(f.At[0], f.At[1])
+		if first < latest {
+			reordered++
+		}
+		latest = max(latest, first)
+		require.Equal(t, reordered, l.Counts().Reordered, "message %d", i)
+	}
+	require.NotZero(t, reordered)
 }
 
 func TestOfferingAllocatesNothing(t *testing.T) {

@@ -172,9 +172,7 @@ func (n *Network) arrive(m *message) {
 	case ready:
 		to.rise(from)
 	case goodbye:
-		if l.far == from {
-			to.fall(from, ErrPeerClosed)
-		}
+		to.fall(from, ErrPeerClosed)
 	default: // up and down are never on their way
 	}
 	n.drop(m)
@@ -214,7 +212,6 @@ func (e *Endpoint) fall(far *Endpoint, why error) {
 	}
 	l := &e.links[far.self]
 	if l.up {
-		e.net.sweep(func(m *message) bool { return m.from == e && m.to == far })
 		e.tell(far, down, why)
 	}
 	*l = link{}

@@ -168,7 +168,7 @@ func (n *Network) datagram(l *line, from, to *Endpoint, b []byte, at time.Durati
 
 // queue puts a message on its way that is not lost and keeps its order.
 func (n *Network) queue(m *message) {
-	if m.line.held.n > 0 || !n.carry(m) {
+	if !n.carry(m) { // if others are held, it is blocked
 		m.line.held.push(m)
 	}
 }

@@ -167,7 +167,7 @@ func (t *Transport) introduce(ctx context.Context, r *remote, conn *quicgo.Conn)
 	if err != nil {
 		return nil, err
 	}
-	if _, err = stream.Write(ours.append(nil)); err != nil {
+	if _, err = stream.Write(ours.bytes()); err != nil {
 		return nil, err
 	}
 	theirs, err := readGreeting(stream)

@@ -34,8 +34,8 @@ const (
 	greetingSize = 1 + 8 + 4 + identity.CodeSize
 )
 
-func (g greeting) append(b []byte) []byte {
-	b = append(b, greetingMark)
+func (g greeting) bytes() []byte {
+	b := append(make([]byte, 0, greetingSize), greetingMark)
 	b = binary.BigEndian.AppendUint64(b, g.instance)
 	b = binary.BigEndian.AppendUint32(b, g.ups)
 	return append(b, g.code[:]...)
@@ -156,7 +156,7 @@ func (t *Transport) answer(conn *quicgo.Conn) (*link, error) {
 	}
 	if !stop() {
 		err = ErrUnanswered
-	} else if _, err = stream.Write(ours.append(nil)); err == nil {
+	} else if _, err = stream.Write(ours.bytes()); err == nil {
 		return l, nil
 	}
 	l.end(reason(err, t.idle))

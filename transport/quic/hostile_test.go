@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	quicgo "github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/testutils/simnet"
 	"github.com/stretchr/testify/require"
 
 	"github.com/driftback/driftback"
@@ -53,7 +55,7 @@ func victim(t *testing.T) (tr *Transport, conn *quicgo.Conn) {
 }
 
 func TestAStreamOfNonsenseEndsTheLink(t *testing.T) {
-	greeted := greeting{instance: 1}.append(nil)
+	greeted := greeting{instance: 1}.bytes()
 	header := func(n uint32) []byte { return binary.BigEndian.AppendUint32(nil, n) }
 	for name, c := range map[string]struct {
 		bytes []byte
@@ -107,7 +109,7 @@ func TestACallerMayOpenOneStreamAndNoMore(t *testing.T) {
 	tr, conn := victim(t)
 	stream, err := conn.OpenStream()
 	require.NoError(t, err)
-	_, err = stream.Write(greeting{}.append(nil))
+	_, err = stream.Write(greeting{}.bytes())
 	require.NoError(t, err)
 	await(t, tr, transport.Up)
 	_, err = conn.OpenStream()
@@ -120,7 +122,7 @@ func TestDatagramsBeyondTheLimitAreNotHandedOver(t *testing.T) {
 	tr, conn := victim(t)
 	stream, err := conn.OpenStream()
 	require.NoError(t, err)
-	_, err = stream.Write(greeting{}.append(nil))
+	_, err = stream.Write(greeting{}.bytes())
 	require.NoError(t, err)
 	await(t, tr, transport.Up)
 	for range 10 * inboxDatagrams {
@@ -206,7 +208,7 @@ func FuzzReadMessage(f *testing.F) {
 		var again []byte
 		for {
 			m, err := readMessage(from)
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				require.Equal(t, len(b), len(again), "everything was read")
 				require.True(t, bytes.Equal(b, again))
 				return
@@ -222,7 +224,7 @@ func FuzzReadMessage(f *testing.F) {
 }
 
 func FuzzReadGreeting(f *testing.F) {
-	f.Add(greeting{instance: 1, ups: 2, code: identity.Code{3}}.append(nil))
+	f.Add(greeting{instance: 1, ups: 2, code: identity.Code{3}}.bytes())
 	f.Add([]byte{greetingMark})
 	f.Add(bytes.Repeat([]byte{0}, greetingSize))
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -230,6 +232,33 @@ func FuzzReadGreeting(f *testing.F) {
 		if err != nil {
 			return
 		}
-		require.Equal(t, b[:greetingSize], g.append(nil))
+		require.Equal(t, b[:greetingSize], g.bytes())
+	})
+}
+
+// Whoever begins a handshake and does not go on holds a place for a while, and
+// does not keep Close waiting.
+func TestHalfAHandshakeDoesNotDelayClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, stop := simulate(t, 2, 10*time.Millisecond, func(p simnet.Packet) bool { return p.To.String() == "10.0.0.2:7777" })
+		defer stop()
+		mine := newIdentity(t)
+		tr, err := Listen(context.Background(), Config{Self: 0, Identity: mine, Conn: w.conns[0], Peers: []Remote{{Peer: 1, Code: identity.NewCode()}}})
+		require.NoError(t, err)
+		stranger := &caller{endpoint: &quicgo.Transport{Conn: w.conns[1]}, id: newIdentity(t)}
+		ctx, cancel := context.WithCancel(context.Background())
+		given := make(chan error)
+		go func() {
+			_, err := stranger.endpoint.Dial(ctx, w.conns[0].LocalAddr(), stranger.id.ClientConfig(protocol, mine.Pin()), &quicgo.Config{})
+			given <- err
+		}()
+		until(t, "the handshake to begin", func() bool { return tr.pending.Load() == 1 })
+		start := time.Now()
+		require.NoError(t, tr.Close())
+		require.Less(t, time.Since(start), 100*time.Millisecond)
+		cancel()
+		require.Error(t, <-given)
+		require.NoError(t, stranger.endpoint.Close())
+		require.Zero(t, tr.pending.Load())
 	})
 }

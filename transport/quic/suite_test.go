@@ -89,5 +89,5 @@ func simulate(t testing.TB, n int, latency time.Duration, drop func(simnet.Packe
 		w.conns = append(w.conns, w.NewEndpoint(addr, simnet.NodeBiDiLinkSettings{Latency: latency}))
 	}
 	require.NoError(t, w.Start())
-	return w, func() { require.NoError(t, w.Simnet.Close()) }
+	return w, func() { require.NoError(t, w.Close()) }
 }

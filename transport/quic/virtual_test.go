@@ -2,6 +2,7 @@ package quic
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"sync/atomic"
@@ -139,7 +140,7 @@ func (refusals) Enabled(context.Context, slog.Level) bool { return true }
 
 func (h refusals) Handle(_ context.Context, r slog.Record) error {
 	r.Attrs(func(a slog.Attr) bool {
-		if a.Value.Any() == error(errLinked) {
+		if err, ok := a.Value.Any().(error); ok && errors.Is(err, errLinked) {
 			h.n.Add(1)
 		}
 		return true

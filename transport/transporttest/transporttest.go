@@ -39,6 +39,8 @@ type Match struct {
 	// Patience is how long, in real time, a call may take before it counts as
 	// blocked. 0: 5 s.
 	Patience time.Duration
+
+	atOnce int // messages that may have arrived by the time of one step. 0: maxAtOnce
 }
 
 // Opener opens new transports for peers 0 to peers-1. Links may come up at once
@@ -106,8 +108,7 @@ type match struct {
 	fault    error
 }
 
-// maxAtOnce is how many messages may have arrived by the time of one step: far
-// more than the suite ever sends.
+// maxAtOnce is more than the suite ever sends between two steps.
 const maxAtOnce = 1 << 19
 
 func newMatch(given Match) *match {
@@ -119,6 +120,9 @@ func newMatch(given Match) *match {
 	}
 	if given.Patience == 0 {
 		given.Patience = 5 * time.Second
+	}
+	if given.atOnce == 0 {
+		given.atOnce = maxAtOnce
 	}
 	m := &match{Match: given, links: make([][]bool, len(given.Ends))}
 	m.Ends = nil
@@ -143,7 +147,7 @@ func (m *match) receive(i int) (transport.Message, bool) {
 	if !ok {
 		return got, false
 	}
-	if m.received++; m.received > maxAtOnce {
+	if m.received++; m.received > m.atOnce {
 		m.fault = fmt.Errorf("peer %d does not run out of messages", i)
 	} else {
 		m.fault = m.misshapen(i, got)

@@ -72,7 +72,7 @@ func (b *Bot) Input(s *State, side int) Input {
 		return Input{}
 	}
 	f, foe := &s.Fighters[side], &s.Fighters[1-side]
-	b.react(s, f, foe, &s.Shots[1-side])
+	b.react(f, foe, &s.Shots[1-side])
 	if b.left <= 0 {
 		b.adopt(b.pick(tableFor(f, foe)))
 	}
@@ -112,7 +112,7 @@ func (b *Bot) pick(from []choice) plan {
 }
 
 // react drops the plan for what the foe has just begun, now and then.
-func (b *Bot) react(s *State, f, foe *Fighter, shot *Shot) {
+func (b *Bot) react(f, foe *Fighter, shot *Shot) {
 	began := foe.Action != b.watch
 	b.watch = foe.Action
 	gap := (foe.X - f.X).Abs()
@@ -150,6 +150,7 @@ func (b *Bot) hold(f, foe *Fighter) uint16 {
 		return 0
 	}
 	switch b.plan {
+	case wait:
 	case approach:
 		return toward
 	case backOff:

@@ -29,58 +29,54 @@ func (b *box) at(x, y fixed.Num, facing int8) rect {
 	return r
 }
 
-// The boxes of each posture. A push box is what the other's push box cannot enter;
-// all are symmetric and of one width, so that turning round moves nothing.
-var (
-	pushStanding  = box{-pushHalf, 0, 2 * pushHalf, 80}
-	pushCrouching = box{-pushHalf, 0, 2 * pushHalf, 54}
-	pushAir       = box{-pushHalf, 18, 2 * pushHalf, 50}
-	pushLying     = box{-pushHalf, 0, 2 * pushHalf, 20}
+// posture is how a fighter holds itself, which decides where its boxes are.
+type posture uint8
 
-	hurtStanding  = box{-18, 0, 36, 92}
-	hurtCrouching = box{-20, 0, 40, 60}
-	hurtAir       = box{-18, 10, 36, 70}
+const (
+	upright posture = iota
+	crouched
+	inAir
+	prone
 )
+
+// postures holds what is not done upright.
+var postures = [actions]posture{
+	Crouch: crouched, LowKick: crouched, Sweep: crouched, HitLow: crouched, BlockLow: crouched, Kneel: crouched,
+	Jump: inAir, JumpKick: inAir, JumpStrike: inAir, HitAir: inAir,
+	Lying: prone,
+}
+
+// pushBoxes are what the other's push box cannot enter. All are symmetric and of
+// one width, so that turning round or standing up pushes nobody aside.
+var pushBoxes = [...]box{
+	upright:  {-pushHalf, 0, 2 * pushHalf, 80},
+	crouched: {-pushHalf, 0, 2 * pushHalf, 54},
+	inAir:    {-pushHalf, 18, 2 * pushHalf, 50},
+	prone:    {-pushHalf, 0, 2 * pushHalf, 20},
+}
+
+// hurtBoxes are where blows land.
+var hurtBoxes = [...]box{
+	upright:  {-18, 0, 36, 92},
+	crouched: {-20, 0, 40, 60},
+	inAir:    {-18, 10, 36, 70},
+	prone:    {},
+}
 
 const pushHalf = 16
 
 // wall is how far from the middle a fighter's feet can be.
 const wall = (StageHalfWidth - pushHalf) * px
 
-func (f *Fighter) crouches() bool {
-	switch f.Action {
-	case Crouch, LowKick, Sweep, HitLow, BlockLow, Kneel:
-		return true
-	}
-	return false
-}
+func (f *Fighter) push() rect { return pushBoxes[postures[f.Action]].at(f.X, f.Y, f.Facing) }
 
-func (f *Fighter) push() rect {
-	b := &pushStanding
-	switch {
-	case f.airborne():
-		b = &pushAir
-	case f.Action == Lying:
-		b = &pushLying
-	case f.crouches():
-		b = &pushCrouching
-	}
-	return b.at(f.X, f.Y, f.Facing)
-}
-
-// hurt is where blows land; it is empty while none can.
+// hurt is where blows land now; it is empty while none can.
 func (f *Fighter) hurt() rect {
-	b := &hurtStanding
-	switch {
-	case f.Action == Lying, f.Action == GetUp, f.Action == Hurl, f.Action == Caught,
-		f.Action == HitAir && f.Combo == maxCombo, f.Health == 0:
+	if f.Action == GetUp || f.Action == Hurl || f.Action == Caught ||
+		f.Action == HitAir && f.Combo == maxCombo || f.Health == 0 {
 		return rect{}
-	case f.airborne():
-		b = &hurtAir
-	case f.crouches():
-		b = &hurtCrouching
 	}
-	return b.at(f.X, f.Y, f.Facing)
+	return hurtBoxes[postures[f.Action]].at(f.X, f.Y, f.Facing)
 }
 
 // hit is what the fighter strikes with now; it is empty while it does not.

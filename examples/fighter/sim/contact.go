@@ -74,8 +74,9 @@ func (f *Fighter) stops(m *move) bool {
 		return f.Held&Down != 0
 	case high:
 		return f.Held&Down == 0
+	default:
+		return true
 	}
-	return true
 }
 
 // suffer lets a blow do what it does to the fighter it has met.

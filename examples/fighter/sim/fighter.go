@@ -57,13 +57,9 @@ func (f *Fighter) free() bool { return f.Action <= Crouch }
 
 func (f *Fighter) strikes() bool { return f.Action >= Jab && f.Action <= Grab }
 
-func (f *Fighter) airborne() bool {
-	switch f.Action {
-	case Jump, JumpKick, JumpStrike, HitAir:
-		return true
-	}
-	return false
-}
+func (f *Fighter) airborne() bool { return postures[f.Action] == inAir }
+
+func (f *Fighter) crouches() bool { return postures[f.Action] == crouched }
 
 // active says whether the fighter's strike can meet somebody now.
 func (f *Fighter) active() bool {
@@ -82,7 +78,7 @@ func (s *State) act(side int, pass *driftback.Pass) {
 	f.Age = min(f.Age+1, maxAge)
 	switch f.Action {
 	case Stand, Walk, Retreat, Crouch:
-		s.choose(side, pass)
+		s.choose(side)
 	case Spring:
 		if f.Age >= springTicks {
 			f.begin(Jump)
@@ -102,23 +98,24 @@ func (s *State) act(side int, pass *driftback.Pass) {
 			f.Age = moves[f.Action].total() // it hangs on until the feet touch the ground
 		}
 	case Land:
-		s.release(side, f.Age >= landTicks, pass)
+		s.release(side, f.Age >= landTicks)
 	case Jab, Straight, Overhead, LowKick, Sweep, Fireball, Grab:
 		s.striking(side, pass)
 	case Hurl:
-		s.release(side, f.Age >= hurlTicks+hurledTicks, pass)
+		s.release(side, f.Age >= hurlTicks+hurledTicks)
 	case Parted:
-		s.release(side, f.Age >= partedTicks, pass)
+		s.release(side, f.Age >= partedTicks)
 	case HitHigh, HitLow, BlockHigh, BlockLow:
 		f.Stun = max(f.Stun-1, 0)
-		s.release(side, f.Stun == 0, pass)
+		s.release(side, f.Stun == 0)
 	case Lying:
 		if f.Age >= lyingTicks && f.Health > 0 {
 			f.begin(GetUp)
 			f.face(foe)
 		}
 	case GetUp:
-		s.release(side, f.Age >= getUpTicks, pass)
+		s.release(side, f.Age >= getUpTicks)
+	default: // the thrower or the floor ends the others, or the next round
 	}
 }
 
@@ -129,7 +126,7 @@ const lights = 1
 const maxAge = 10_000
 
 // release sets a fighter free once it is over, and lets it choose at once.
-func (s *State) release(side int, over bool, pass *driftback.Pass) {
+func (s *State) release(side int, over bool) {
 	if !over {
 		return
 	}
@@ -139,11 +136,11 @@ func (s *State) release(side int, over bool, pass *driftback.Pass) {
 	}
 	f.Combo, f.Damage, f.Stun, f.VX = 0, 0, 0, 0
 	f.begin(Stand)
-	s.choose(side, pass)
+	s.choose(side)
 }
 
 // choose is what a free fighter does with the buttons.
-func (s *State) choose(side int, pass *driftback.Pass) {
+func (s *State) choose(side int) {
 	f, foe := &s.Fighters[side], &s.Fighters[1-side]
 	f.face(foe)
 	f.VX = 0
@@ -223,7 +220,7 @@ func (s *State) striking(side int, pass *driftback.Pass) {
 	s.whiffed(side, pass)
 	if f.Age >= m.total() {
 		f.begin(Stand)
-		s.choose(side, pass)
+		s.choose(side)
 	}
 }
 

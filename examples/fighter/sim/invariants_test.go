@@ -35,13 +35,15 @@ func faults(s *State) []string {
 	check(s.Phase != Fight || s.Clock > 0, "fighting on after the time is up")
 	for side := range s.Fighters {
 		f, foe, shot := &s.Fighters[side], &s.Fighters[1-side], &s.Shots[side]
+		if f.Action >= actions {
+			return append(list, fmt.Sprintf("side %d: action %d", side, f.Action)) // which has no boxes
+		}
 		check(f.Health >= 0 && f.Health <= MaxHealth, "side %d: health %d", side, f.Health)
 		check(f.Health > 0 || s.Phase >= RoundOver, "side %d: fights on without health", side)
 		check(f.X >= -wall && f.X <= wall, "side %d: X %v", side, f.X)
 		check(f.Y >= 0 && f.Y <= 200*px, "side %d: Y %v", side, f.Y)
 		check(f.Y == 0 || f.airborne(), "side %d: %v at height %v", side, f.Action, f.Y)
 		check(f.VX.Abs() <= 8*px && f.VY.Abs() <= 20*px, "side %d: velocity %v, %v", side, f.VX, f.VY)
-		check(f.Action < actions, "side %d: action %d", side, f.Action)
 		check(f.Age >= 0 && f.Age <= maxAge, "side %d: age %d", side, f.Age)
 		check(!f.strikes() || f.Age <= moves[f.Action].total(), "side %d: %v of age %d", side, f.Action, f.Age)
 		check(f.Stun >= 0 && f.Stun <= 30, "side %d: stun %d", side, f.Stun)

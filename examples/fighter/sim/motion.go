@@ -48,10 +48,9 @@ func (f *Fighter) slide() (blocked fixed.Num) {
 	case HitHigh, HitLow, BlockHigh, BlockLow, Parted:
 		f.VX = f.VX.Mul(friction)
 		return to - f.X
-	case Stand, Crouch, Spring, Land, Lying, GetUp, Cheer, Kneel, Hurl, Caught:
-		f.VX = 0
+	default: // moves itself, or not at all
+		return 0
 	}
-	return 0
 }
 
 // fall moves a fighter up or down and sets it on its feet or on its back.

@@ -23,13 +23,11 @@ func (s *State) beginRound(round uint8) {
 
 // runPhase counts the phase down and begins the next.
 func (s *State) runPhase(pass *driftback.Pass) {
-	if s.Phase == Fight {
+	if s.Pause > 1 {
+		s.Pause--
 		return
 	}
-	s.Pause--
-	if s.Pause > 0 {
-		return
-	}
+	s.Pause = 0
 	switch s.Phase {
 	case Intro:
 		s.Phase = Fight
@@ -45,6 +43,7 @@ func (s *State) runPhase(pass *driftback.Pass) {
 		s.Match++
 		s.Fighters[0].Wins, s.Fighters[1].Wins = 0, 0
 		s.beginRound(1)
+	case Fight: // ends when judge says so
 	}
 }
 
@@ -73,21 +72,21 @@ func (s *State) judge(pass *driftback.Pass) {
 			pass.RaiseConfirmed(effect(KindKO, side, int(s.Round)))
 		}
 	}
-	s.Winner = NoWinner
-	if a.Health >= b.Health {
-		a.Wins++
+	switch {
+	case a.Health > b.Health:
 		s.Winner = 0
-	}
-	if b.Health >= a.Health {
-		b.Wins++
+		a.Wins++
+	case b.Health > a.Health:
 		s.Winner = 1
+		b.Wins++
+	default:
+		s.Winner = NoWinner
+		a.Wins++
+		b.Wins++
 	}
 	ko := 0
 	if s.KO {
 		ko = 1
-	}
-	if a.Health == b.Health {
-		s.Winner = NoWinner
 	}
 	s.Phase, s.Pause = RoundOver, overTicks
 	s.Shots = [Sides]Shot{}

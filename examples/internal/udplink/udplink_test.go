@@ -221,17 +221,36 @@ func TestATargetThatDoesNotListenYetIsReachedLater(t *testing.T) {
 func TestClientsAreBounded(t *testing.T) {
 	host := listen(t, "127.0.0.1:0")
 	l := start(t, udplink.Config{Target: addrOf(host)})
-	for range udplink.MaxClients {
-		write(t, dial(t, l), []byte("x"))
-		receive(t, host)
+	var clients []*net.UDPConn
+	var seen []netip.AddrPort // the clients as the host sees them
+	for i := range udplink.MaxClients {
+		clients = append(clients, dial(t, l))
+		write(t, clients[i], []byte("x"))
+		_, from := receive(t, host)
+		seen = append(seen, from)
 	}
 	write(t, dial(t, l), []byte("one too many"))
 	await(t, l, "the last to be refused", func(to, _ udplink.Counts) bool { return to.Dropped == 1 })
 
 	l.Age(udplink.IdleAfter)
+	again := func(what string) {
+		t.Helper()
+		for i, c := range clients {
+			if i == 5 {
+				continue // this one alone has been silent for long
+			}
+			write(t, c, []byte("x"))
+			_, from := receive(t, host)
+			require.Equal(t, seen[i], from, "client %d %s", i, what)
+		}
+	}
+	again("before another takes the place of client 5")
 	write(t, dial(t, l), []byte("now there is room"))
 	got, _ := receive(t, host)
 	require.Equal(t, "now there is room", got)
+	again("after it")
+	write(t, dial(t, l), []byte("for one"))
+	await(t, l, "one more to be refused", func(to, _ udplink.Counts) bool { return to.Dropped == 2 })
 }
 
 func TestWhatWaitsIsBoundedAndCloseDoesNotWaitForIt(t *testing.T) {

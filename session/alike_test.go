@@ -1,0 +1,276 @@
+package session_test
+
+import (
+	"encoding/binary"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/fingerprint"
+	"github.com/driftback/driftback/session"
+	"github.com/driftback/driftback/snapshot"
+	"github.com/driftback/driftback/transport/loopback"
+)
+
+// A duo is two peers and as little around them as a match needs: nothing is read
+// that the game does not need.
+type duo[S any] struct {
+	t    testing.TB
+	net  *loopback.Network
+	peer [2]*session.Lockstep[S, input]
+	next [2]driftback.Tick
+}
+
+func newDuo[S any](t testing.TB, seed uint64, step driftback.Step[S, input], change func(c *session.Config[S, input])) *duo[S] {
+	t.Helper()
+	d := &duo[S]{t: t, net: loopback.New(seed)}
+	bad := loopback.Impairment{Latency: 50 * ms, Jitter: 20 * ms, Loss: 0.1, Reorder: 0.1, Duplicate: 0.05}
+	for i := range d.peer {
+		self := driftback.Peer(i)
+		require.NoError(t, d.net.Impair(self, 1-self, bad))
+		c := session.Config[S, input]{
+			Step: step, Transport: d.net.Open(self), Self: self, Players: []driftback.Peer{0, 1}, Nonce: 1 + uint64(i),
+		}
+		if change != nil {
+			change(&c)
+		}
+		s, err := session.New(c)
+		require.NoError(t, err)
+		d.peer[i] = s
+	}
+	return d
+}
+
+var pressed = play(5)
+
+func (d *duo[S]) frame() {
+	d.net.Advance(frame)
+	for i, s := range d.peer {
+		r, err := s.Tick(d.net.Now(), pressed(i, d.next[i]))
+		if err != nil {
+			d.t.Fatalf("peer %d: %v", i, err)
+		}
+		if r.Phase == session.Advanced {
+			d.next[i]++
+		}
+	}
+}
+
+// outcome is all that two runs of one match must have in common.
+type outcome struct {
+	roots [2][]fingerprint.Sum
+	stats [2]session.Stats
+	links [2]loopback.Stats
+}
+
+func (d *duo[S]) outcome() (o outcome) {
+	for i, s := range d.peer {
+		for t := driftback.Tick(session.DefaultFingerprintEvery); ; t += session.DefaultFingerprintEvery {
+			sum, ok := s.Root(t)
+			if !ok {
+				break
+			}
+			o.roots[i] = append(o.roots[i], sum)
+		}
+		o.stats[i] = s.Stats()
+		o.stats[i].StepTime, o.stats[i].RerunTime = 0, 0
+		o.links[i] = d.net.Stats(driftback.Peer(i), driftback.Peer(1-i))
+	}
+	return o
+}
+
+func playDuo[S any](t testing.TB, step driftback.Step[S, input], change func(c *session.Config[S, input])) outcome {
+	t.Helper()
+	d := newDuo(t, 7, step, change)
+	for range 1000 {
+		d.frame()
+	}
+	return d.outcome()
+}
+
+// requireEventful fails if a run's hashes prove nothing.
+func requireEventful(t *testing.T, o outcome) {
+	t.Helper()
+	for i := range o.roots {
+		require.Greater(t, len(o.roots[i]), 60)
+	}
+	require.Greater(t, o.stats[0].Loop.Rollbacks+o.stats[1].Loop.Rollbacks, uint64(60))
+}
+
+func TestTwoMatchesInOneProcessShareNothing(t *testing.T) {
+	alone := [2]outcome{}
+	open := func(match int) *duo[state] {
+		return newDuo(t, 40+uint64(match), step, func(c *session.Config[state, input]) {
+			c.Match, c.PredictionWindow = uint64(match), 8+4*match
+		})
+	}
+	for match := range alone {
+		d := open(match)
+		for range 800 {
+			d.frame()
+		}
+		alone[match] = d.outcome()
+		requireEventful(t, alone[match])
+	}
+	require.NotEqual(t, alone[0].links, alone[1].links, "they are not the same match")
+
+	both := [2]*duo[state]{open(0), open(1)}
+	for range 800 {
+		for _, d := range both {
+			d.frame()
+		}
+	}
+	for match, d := range both {
+		require.Equal(t, alone[match], d.outcome(), "match %d beside another", match)
+	}
+	again := open(0)
+	for range 800 {
+		again.frame()
+	}
+	require.Equal(t, alone[0], again.outcome(), "a match after others")
+}
+
+func TestASecondMatchOverTheSameEndpointsFollowsTheFirst(t *testing.T) {
+	m := newMatch(t, 2, nil)
+	m.impair(loopback.Impairment{Latency: 50 * ms, Loss: 0.1})
+	m.finish(200)
+	m.runWhile(2000, "not finished", func() bool { return !m.ended() })
+	for _, p := range m.peers {
+		require.ErrorIs(t, p.err, session.ErrFinished)
+	}
+	// The peers come again, over new endpoints of the same network.
+	next := newEmptyMatch(t)
+	next.net = m.net
+	for i := range 2 {
+		next.add(next.config(i, 2, func(c *session.Config[state, input]) { c.Nonce += 10; c.Match++ }))
+	}
+	next.runUntil(300)
+}
+
+func TestObservingChangesNothing(t *testing.T) {
+	plain := playDuo(t, step, nil)
+	requireEventful(t, plain)
+
+	reads := 0
+	d := newDuo(t, 7, step, func(c *session.Config[state, input]) {
+		c.Clock = func() time.Duration { reads++; return time.Duration(reads) * time.Microsecond }
+	})
+	for range 1000 {
+		d.frame()
+		for i, s := range d.peer {
+			var copied state
+			at, err := s.ConfirmedState(&copied)
+			require.NoError(t, err)
+			require.Equal(t, int64(at), copied.Ticks)
+			require.Equal(t, int64(s.Stats().Tick), s.State().Ticks)
+			s.Root(8)
+			s.DesyncState(&copied)
+			for p := range driftback.Participant(2) {
+				for t := max(0, d.next[i]-20); t < d.next[i]+20; t++ {
+					s.Input(p, t)
+				}
+			}
+		}
+	}
+	require.Greater(t, reads, 2000)
+	require.Positive(t, d.peer[0].Stats().StepTime)
+	require.Positive(t, d.peer[0].Stats().RerunTime)
+	watched := d.outcome()
+	for i := range watched.stats {
+		// ConfirmedState copies by way of the loop's store, which counts it.
+		watched.stats[i].Loop.Saves, watched.stats[i].Loop.Loads = plain.stats[i].Loop.Saves, plain.stats[i].Loop.Loads
+	}
+	require.Equal(t, plain, watched)
+
+	// Were anything different, this would show it: one tick's step is enough.
+	other := newDuo(t, 7, diverging(500), nil)
+	for range 1000 {
+		other.frame()
+	}
+	require.NotEqual(t, plain.roots, other.outcome().roots)
+}
+
+// world is the state with every way of being put away.
+type world state
+
+func (w *world) CopyTo(to *world) { *to = *w }
+
+func (w *world) AppendBinary(b []byte) ([]byte, error) {
+	return binary.Append(b, binary.LittleEndian, w)
+}
+
+func (w *world) UnmarshalBinary(b []byte) error {
+	_, err := binary.Decode(b, binary.LittleEndian, w)
+	return err
+}
+
+func worldStep(w *world, in []input, pass *driftback.Pass) { step((*state)(w), in, pass) }
+
+func TestEverySavingPolicyGivesTheSameHashes(t *testing.T) {
+	want := playDuo(t, step, nil)
+	requireEventful(t, want)
+	split := snapshot.Join(
+		snapshot.Part(func(w *world) *int64 { return &w.Ticks }, snapshot.Assign[int64]),
+		snapshot.Part(func(w *world) *uint64 { return &w.Digest }, snapshot.Assign[uint64]),
+		snapshot.Part(func(w *world) *[4]int32 { return &w.Pos }, snapshot.Assign[[4]int32]),
+		snapshot.Part(func(w *world) *[4]int16 { return &w.Held }, snapshot.Assign[[4]int16]),
+	)
+	for name, policies := range map[string][2]snapshot.Policy[world]{
+		"the default":            {nil, nil},
+		"by assignment":          {snapshot.Assign[world], snapshot.Assign[world]},
+		"by copying":             {snapshot.Copy[world], snapshot.Copy[world]},
+		"encoded":                {snapshot.Encode[world], snapshot.Encode[world]},
+		"in parts":               {split, split},
+		"differently everywhere": {snapshot.Encode[world], snapshot.Assign[world]},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := playDuo(t, worldStep, func(c *session.Config[world, input]) { c.Save = policies[c.Self] })
+			require.Equal(t, want.roots, got.roots)
+			for i := range got.stats {
+				require.Equal(t, want.stats[i].Loop, got.stats[i].Loop)
+			}
+		})
+	}
+	t.Run("a policy that forgets a field is noticed", func(t *testing.T) {
+		forgetful := snapshot.Join(
+			snapshot.Part(func(w *world) *int64 { return &w.Ticks }, snapshot.Assign[int64]),
+			snapshot.Part(func(w *world) *uint64 { return &w.Digest }, snapshot.Assign[uint64]),
+			snapshot.Part(func(w *world) *[4]int32 { return &w.Pos }, snapshot.Assign[[4]int32]),
+		)
+		d := newDuo(t, 7, worldStep, func(c *session.Config[world, input]) { c.Save = forgetful })
+		var desync *session.DesyncError
+		for range 1000 {
+			d.net.Advance(frame)
+			for i, s := range d.peer {
+				if _, err := s.Tick(d.net.Now(), pressed(i, s.Stats().Tick)); err != nil && desync == nil {
+					require.ErrorAs(t, err, &desync)
+				}
+			}
+		}
+		require.NotNil(t, desync)
+	})
+}
+
+func TestAPolicyThatFailsEndsTheMatchAndDoesNotPanic(t *testing.T) {
+	d := newDuo(t, 7, worldStep, func(c *session.Config[world, input]) {
+		if c.Self == 0 {
+			c.Save = func(n int) (snapshot.Store[world], error) {
+				s, err := snapshot.Assign[world](n)
+				return &failing{Store: s, left: 200}, err
+			}
+		}
+	})
+	var errs [2]error
+	for range 400 {
+		d.net.Advance(frame)
+		for i, s := range d.peer {
+			_, errs[i] = s.Tick(d.net.Now(), pressed(i, s.Stats().Tick))
+		}
+	}
+	require.ErrorIs(t, errs[0], session.ErrInternal)
+	require.ErrorContains(t, errs[0], "the disk is full")
+	require.ErrorIs(t, errs[1], session.ErrHalted)
+	require.ErrorContains(t, errs[1], "the disk is full")
+}
