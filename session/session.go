@@ -253,11 +253,11 @@ func (m *Lockstep[S, I]) DesyncState(into *S) (t driftback.Tick, ok bool) {
 func (m *Lockstep[S, I]) Tick(now time.Duration, local ...I) (Result, error) {
 	if m.err == nil {
 		if len(local) != len(m.own) {
-			return Result{Phase: Stalled}, fmt.Errorf("session: Tick was given %d inputs, and this peer plays %d participants: give one for each", len(local), len(m.own))
+			return m.standing(Stalled), fmt.Errorf("session: Tick was given %d inputs, and this peer plays %d participants: give one for each", len(local), len(m.own))
 		}
 		for i, in := range local {
 			if m.cfg.Valid != nil && !m.cfg.Valid(in) {
-				return Result{Phase: Stalled}, fmt.Errorf("session: Config.Valid refuses participant %d's own input %+v", m.own[i], in)
+				return m.standing(Stalled), fmt.Errorf("session: Config.Valid refuses participant %d's own input %+v", m.own[i], in)
 			}
 		}
 	}
@@ -272,7 +272,7 @@ func (m *Lockstep[S, I]) Poll(now time.Duration) (Result, error) { return m.turn
 // Without inputs it runs no tick.
 func (m *Lockstep[S, I]) turn(now time.Duration, local []I) (Result, error) {
 	if m.err != nil {
-		return Result{Phase: Ended, Tick: m.loop.Next(), Confirmed: m.confirmed()}, m.err
+		return m.standing(Ended), m.err
 	}
 	m.effects.reports = m.effects.reports[:0]
 	m.result = Result{}
@@ -287,6 +287,11 @@ func (m *Lockstep[S, I]) turn(now time.Duration, local []I) (Result, error) {
 	return m.conclude(), m.err
 }
 
+// standing is the result of a call that does nothing.
+func (m *Lockstep[S, I]) standing(p Phase) Result {
+	return Result{Phase: p, Tick: m.loop.Next(), Confirmed: m.confirmed()}
+}
+
 // begin starts the game from the seed that every peer had a hand in.
 func (m *Lockstep[S, I]) begin() {
 	m.begun = true
@@ -296,11 +301,10 @@ func (m *Lockstep[S, I]) begin() {
 	if m.cfg.Start != nil {
 		m.cfg.Start(m.mesh.Seed(), m.loop.State())
 	}
-	var sum fingerprint.Sum
-	if m.hasher != nil {
-		sum = m.hasher.Sum(m.loop.State())
+	sum, hasSum := m.sum(m.loop.State())
+	if m.err == nil {
+		m.check(m.mesh.Begin(sum, hasSum))
 	}
-	m.check(m.mesh.Begin(uint64(sum), m.hasher != nil))
 }
 
 // play brings the game up to date and, given inputs, runs the next tick if it may.
@@ -316,7 +320,7 @@ func (m *Lockstep[S, I]) play(local []I) {
 		return
 	}
 	m.fingerprintDue()
-	if local != nil || len(m.own) == 0 {
+	if local != nil {
 		m.advance(local)
 	}
 	m.effects.settle(m.final())
@@ -419,10 +423,20 @@ func (m *Lockstep[S, I]) fingerprintDue() {
 				return
 			}
 		}
-		sum := m.hasher.Sum(state)
-		m.check(m.hasher.Err())
-		m.check(m.mesh.Fingerprint(t, uint64(sum)))
+		sum, _ := m.sum(state)
+		m.check(m.mesh.Fingerprint(t, sum))
 	}
+}
+
+// sum returns a state's fingerprint, if there are any. Where the state's own
+// AppendBinary fails it ends the match: the sum would say that no states differ.
+func (m *Lockstep[S, I]) sum(state *S) (sum uint64, ok bool) {
+	if m.hasher == nil {
+		return 0, false
+	}
+	sum = uint64(m.hasher.Sum(state))
+	m.check(m.hasher.Err())
+	return sum, true
 }
 
 // finish tells the mesh when the last tick is confirmed.
@@ -434,12 +448,12 @@ func (m *Lockstep[S, I]) finish() {
 	if due, ok := m.mesh.Due(); ok && due <= t {
 		m.fingerprintDue()
 	}
-	var sum fingerprint.Sum
-	if m.hasher != nil {
-		sum = m.hasher.Sum(m.loop.State())
+	sum, hasSum := m.sum(m.loop.State())
+	if m.err != nil {
+		return
 	}
 	m.finished = true
-	m.mesh.Finish(t, uint64(sum), m.hasher != nil)
+	m.mesh.Finish(t, sum, hasSum)
 }
 
 // Finish sets the match's last tick: at is the first tick that does not run. It
