@@ -143,7 +143,8 @@ func (m *Lockstep[S, I]) valid(b []byte) bool {
 func (m *Lockstep[S, I]) State() *S { return m.loop.State() }
 
 // Input returns participant p's input for tick t as it is known now, and whether
-// it is confirmed; ok is false for a tick that is neither held nor guessed.
+// it is confirmed; ok is false for a tick that is neither held nor guessed, and
+// for one that has run with every input confirmed, which is forgotten.
 func (m *Lockstep[S, I]) Input(p driftback.Participant, t driftback.Tick) (in I, confirmed, ok bool) {
 	return m.log.Peek(p, t)
 }
