@@ -117,9 +117,9 @@ func (h *Hasher[S]) Sum(s *S) Sum {
 func (h *Hasher[S]) Err() error { return h.err }
 
 // Diff appends the fields in which a and b differ to dst, in canonical order,
-// and returns the longer slice: at most [MaxDifferences] of them, none if the
-// bytes are equal. Of states with bytes of their own it reports the first
-// byte that differs, and nothing if AppendBinary fails: see Err.
+// and returns the longer slice: at most [MaxDifferences] of them, none if a and b
+// have the same canonical bytes. Of states with bytes of their own it reports the
+// first byte that differs, and nothing where AppendBinary fails: see Err.
 func (h *Hasher[S]) Diff(dst []Difference, a, b *S) []Difference {
 	if h.layout == nil {
 		return h.diffOwn(dst, a, b)

@@ -5,10 +5,11 @@ import "math/bits"
 // Angles are in turns: [One] is a whole turn, One/4 a right angle. A turn then has
 // exactly 65,536 angles, adding turns never rounds, and going round is a mask.
 
-// The quarters of a turn.
 const (
+	// Quarter is a right angle.
 	Quarter = One / 4
-	Eighth  = One / 8
+	// Eighth is half of one.
+	Eighth = One / 8
 )
 
 // unit is 1 in the working precision of this file, 2^60.

@@ -165,7 +165,8 @@ func (a Num) Sqrt() Num {
 func (a Num) Clamp(low, high Num) Num { return max(min(a, high), low) }
 
 // Lerp returns the number t of the way from a to b: a at t = 0, b at t = [One].
-// t is not clamped. It saturates.
+// t is not clamped. Each operation saturates, the distance b−a first: where that
+// does not fit a Num, t = One stops short of b.
 func (a Num) Lerp(b, t Num) Num { return a.Add(b.Sub(a).Mul(t)) }
 
 // Floor returns the largest integer that is at most a. It fits an int unless int

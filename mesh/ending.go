@@ -58,6 +58,9 @@ func (m *Mesh) judgeLast() {
 }
 
 func (m *Mesh) receiveFinish(l *link, f wire.Finish) {
+	if l.finished && l.finish == f {
+		return // said again after its link was down
+	}
 	// A peer may be through before this one has heard that everybody is ready.
 	if m.phase == Joining || l.finished {
 		m.refuse(Early)

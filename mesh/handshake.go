@@ -242,7 +242,12 @@ func (m *Mesh) play() {
 			return
 		}
 	}
+	for i := range m.links {
+		// Who had said everything had nothing to repeat while another was waited for.
+		m.links[i].silence = 0
+	}
 	m.phase = Playing
+	m.judgeLast() // a peer that needs no inputs may be through already
 }
 
 // missing says who has kept the match from beginning.

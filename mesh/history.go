@@ -72,12 +72,13 @@ func (m *Mesh) Confirmed() driftback.Tick {
 	return t
 }
 
-// Held returns the first tick for which participant p's input is not held.
+// Held returns the first tick for which the input of p, a participant of the match,
+// is not held.
 func (m *Mesh) Held(p driftback.Participant) driftback.Tick { return m.histories[p].held }
 
-// Input returns the bytes of participant p's input for tick t, which must be
-// below Held(p) and not older than the depth that Kept gives. They are borrowed
-// until the next Poll or Publish.
+// Input returns the bytes of the input for tick t of p, a participant of the match.
+// t must be below Held(p) and not older than the depth that Kept gives. They are
+// borrowed until the next Poll or Publish.
 func (m *Mesh) Input(p driftback.Participant, t driftback.Tick) []byte {
 	return m.histories[p].at(t)
 }

@@ -63,8 +63,8 @@ func (m *Mesh) judge(passed time.Duration) {
 
 // Blocked reports whether the owner must not run another tick now, although its
 // prediction window would allow it: a peer is interrupted, a disagreement is
-// being settled, or too many fingerprints wait to be compared or
-// to be acknowledged.
+// being settled, or too many fingerprints wait to be compared or to be
+// acknowledged.
 func (m *Mesh) Blocked() bool {
 	if m.dispute.open || m.prints.full(m.links) {
 		return true

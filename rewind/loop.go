@@ -240,7 +240,9 @@ func (l *Loop[S, I]) RewindTo(t driftback.Tick) error {
 // longer lead to this world and are dropped, so Oldest becomes t; an input that
 // arrives later for a tick before t is taken to be in truth and repairs nothing. One
 // that will never arrive keeps the log from forgetting its tick until somebody
-// supplies it: what [inputlog.Log.Peek] says was guessed will do.
+// supplies it: what [inputlog.Log.Peek] says was guessed will do. After an error
+// Reconcile can be tried again; until it or a Settle has run the state may be that
+// of no tick.
 func (l *Loop[S, I]) Reconcile(t driftback.Tick, truth *S) (Span, error) {
 	if l.running {
 		return Span{}, ErrRunning

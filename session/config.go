@@ -74,7 +74,8 @@ type Config[S any, I comparable] struct {
 	// FingerprintEvery is how many ticks lie between compared states; 0 is
 	// DefaultFingerprintEvery, None compares nothing. Alike. History is for how many
 	// ticks fingerprints are kept, 0 is DefaultHistory; it must be at least twice the
-	// interval.
+	// interval. Against other peers the states of the newest 65 due ticks are kept
+	// too, as Save puts them away, for [Lockstep.DesyncState].
 	FingerprintEvery, History int
 	// Redundancy is how many of the newest inputs a packet carries at least, even if
 	// the peer has acknowledged them: up to mesh.MaxRedundancy; 0 is
@@ -96,7 +97,8 @@ type Config[S any, I comparable] struct {
 	// it refuses is dropped, counted and never acknowledged. Alike.
 	Valid func(in I) bool
 	// EffectTolerance is by how many ticks a re-simulation may move an effect before
-	// the game is told, 0 to 60: within it, the effect is taken to be the same.
+	// the game is told, 0 to 60: within it, the effect is taken to be the same. One
+	// that is undone later is reported with the tick that it was moved to.
 	EffectTolerance int
 	// Clock, if given, is read around re-simulation and steps, for Stats alone.
 	Clock func() time.Duration

@@ -19,65 +19,6 @@ import (
 	"github.com/driftback/driftback/wire"
 )
 
-// Phase says what a call of Tick or Poll found.
-type Phase uint8
-
-const (
-	// Joining: the handshake is not over. No input was used.
-	Joining Phase = iota
-	// Advanced: one tick ran, and the inputs were used.
-	Advanced
-	// Stalled: no tick ran and no input was used. Try again at the next frame.
-	Stalled
-	// Ended: the match is over. The error says why, and every later call returns the
-	// same.
-	Ended
-)
-
-// String returns the phase as one lower-case word.
-func (p Phase) String() string {
-	switch p {
-	case Joining:
-		return "joining"
-	case Advanced:
-		return "advanced"
-	case Stalled:
-		return "stalled"
-	case Ended:
-		return "ended"
-	}
-	return "unknown phase"
-}
-
-// Event is something that happened to a peer.
-type Event = mesh.Event
-
-// What an [Event] can be.
-const (
-	PeerUp          = mesh.PeerUp
-	PeerDown        = mesh.PeerDown
-	PeerInterrupted = mesh.PeerInterrupted
-	PeerResumed     = mesh.PeerResumed
-	PeerFinished    = mesh.PeerFinished
-)
-
-// Result is what one call of Tick or Poll did. Its slices are borrowed until the
-// next call.
-type Result struct {
-	Phase Phase
-	// Tick is the next tick to run, Confirmed the first that lacks an input.
-	Tick, Confirmed driftback.Tick
-	// InputFor is the tick for which the inputs were published; set when Advanced.
-	InputFor driftback.Tick
-	// Rerun are the ticks that were run again.
-	Rerun rewind.Span
-	// WaitingFor are the participants whose inputs are missing when Stalled.
-	WaitingFor []driftback.Participant
-	// Effects are to be played, or taken back, now.
-	Effects []Report
-	Events  []Event
-}
-
 // Lockstep is one peer's side of a match. Create it with [New].
 type Lockstep[S any, I comparable] struct {
 	cfg    Config[S, I]
@@ -202,7 +143,8 @@ func (m *Lockstep[S, I]) valid(b []byte) bool {
 func (m *Lockstep[S, I]) State() *S { return m.loop.State() }
 
 // Input returns participant p's input for tick t as it is known now, and whether
-// it is confirmed; ok is false for a tick that is neither held nor guessed.
+// it is confirmed; ok is false for a tick that is neither held nor guessed, and
+// for one that has run with every input confirmed, which is forgotten.
 func (m *Lockstep[S, I]) Input(p driftback.Participant, t driftback.Tick) (in I, confirmed, ok bool) {
 	return m.log.Peek(p, t)
 }
@@ -253,11 +195,11 @@ func (m *Lockstep[S, I]) DesyncState(into *S) (t driftback.Tick, ok bool) {
 func (m *Lockstep[S, I]) Tick(now time.Duration, local ...I) (Result, error) {
 	if m.err == nil {
 		if len(local) != len(m.own) {
-			return Result{Phase: Stalled}, fmt.Errorf("session: Tick was given %d inputs, and this peer plays %d participants: give one for each", len(local), len(m.own))
+			return m.standing(Stalled), fmt.Errorf("session: Tick was given %d inputs, and this peer plays %d participants: give one for each", len(local), len(m.own))
 		}
 		for i, in := range local {
 			if m.cfg.Valid != nil && !m.cfg.Valid(in) {
-				return Result{Phase: Stalled}, fmt.Errorf("session: Config.Valid refuses participant %d's own input %+v", m.own[i], in)
+				return m.standing(Stalled), fmt.Errorf("session: Config.Valid refuses participant %d's own input %+v", m.own[i], in)
 			}
 		}
 	}
@@ -272,7 +214,7 @@ func (m *Lockstep[S, I]) Poll(now time.Duration) (Result, error) { return m.turn
 // Without inputs it runs no tick.
 func (m *Lockstep[S, I]) turn(now time.Duration, local []I) (Result, error) {
 	if m.err != nil {
-		return Result{Phase: Ended, Tick: m.loop.Next(), Confirmed: m.confirmed()}, m.err
+		return m.standing(Ended), m.err
 	}
 	m.effects.reports = m.effects.reports[:0]
 	m.result = Result{}
@@ -287,6 +229,11 @@ func (m *Lockstep[S, I]) turn(now time.Duration, local []I) (Result, error) {
 	return m.conclude(), m.err
 }
 
+// standing is the result of a call that does nothing.
+func (m *Lockstep[S, I]) standing(p Phase) Result {
+	return Result{Phase: p, Tick: m.loop.Next(), Confirmed: m.confirmed()}
+}
+
 // begin starts the game from the seed that every peer had a hand in.
 func (m *Lockstep[S, I]) begin() {
 	m.begun = true
@@ -296,11 +243,10 @@ func (m *Lockstep[S, I]) begin() {
 	if m.cfg.Start != nil {
 		m.cfg.Start(m.mesh.Seed(), m.loop.State())
 	}
-	var sum fingerprint.Sum
-	if m.hasher != nil {
-		sum = m.hasher.Sum(m.loop.State())
+	sum, hasSum := m.sum(m.loop.State())
+	if m.err == nil {
+		m.check(m.mesh.Begin(sum, hasSum))
 	}
-	m.check(m.mesh.Begin(uint64(sum), m.hasher != nil))
 }
 
 // play brings the game up to date and, given inputs, runs the next tick if it may.
@@ -316,7 +262,7 @@ func (m *Lockstep[S, I]) play(local []I) {
 		return
 	}
 	m.fingerprintDue()
-	if local != nil || len(m.own) == 0 {
+	if local != nil {
 		m.advance(local)
 	}
 	m.effects.settle(m.final())
@@ -419,10 +365,20 @@ func (m *Lockstep[S, I]) fingerprintDue() {
 				return
 			}
 		}
-		sum := m.hasher.Sum(state)
-		m.check(m.hasher.Err())
-		m.check(m.mesh.Fingerprint(t, uint64(sum)))
+		sum, _ := m.sum(state)
+		m.check(m.mesh.Fingerprint(t, sum))
 	}
+}
+
+// sum returns a state's fingerprint, if there are any. Where the state's own
+// AppendBinary fails it ends the match: the sum would say that no states differ.
+func (m *Lockstep[S, I]) sum(state *S) (sum uint64, ok bool) {
+	if m.hasher == nil {
+		return 0, false
+	}
+	sum = uint64(m.hasher.Sum(state))
+	m.check(m.hasher.Err())
+	return sum, true
 }
 
 // finish tells the mesh when the last tick is confirmed.
@@ -434,12 +390,12 @@ func (m *Lockstep[S, I]) finish() {
 	if due, ok := m.mesh.Due(); ok && due <= t {
 		m.fingerprintDue()
 	}
-	var sum fingerprint.Sum
-	if m.hasher != nil {
-		sum = m.hasher.Sum(m.loop.State())
+	sum, hasSum := m.sum(m.loop.State())
+	if m.err != nil {
+		return
 	}
 	m.finished = true
-	m.mesh.Finish(t, uint64(sum), m.hasher != nil)
+	m.mesh.Finish(t, sum, hasSum)
 }
 
 // Finish sets the match's last tick: at is the first tick that does not run. It

@@ -22,8 +22,8 @@ const maxLine = 64 << 10
 
 // note is one line of JSON between a parent and a child. A child says Here, then
 // Status once a second, Link when a slider moves, and Ended or Failed; the parent
-// answers Here with Play, and says nothing else: its pipe's end is the order to
-// leave.
+// answers Here with Play and tells each child what Link the other asked for. Its
+// pipe's end is the order to leave.
 type note struct {
 	Here   *here    `json:"here,omitempty"`
 	Play   *orders  `json:"play,omitempty"`
@@ -94,9 +94,20 @@ func playFor(o *options, stdin io.Reader, say *json.Encoder) (outcome, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
+	links := make(chan impair.Impairment, 16)
 	go func() {
 		defer stop()
-		for lines.Scan() { // nothing more is said; what matters is the end
+		for lines.Scan() {
+			var n note
+			if json.Unmarshal(lines.Bytes(), &n) != nil || n.Link == "" {
+				continue
+			}
+			if im, err := impair.ParseImpairment(n.Link); err == nil {
+				select {
+				case links <- im:
+				case <-ctx.Done():
+				}
+			}
 		}
 	}()
 
@@ -114,6 +125,7 @@ func playFor(o *options, stdin io.Reader, say *json.Encoder) (outcome, error) {
 		return outcome{}, err
 	}
 	p.report = func(s *status) { _ = say.Encode(note{Status: s}) }
+	p.links = links
 	p.impair = func(im impair.Impairment) bool { return say.Encode(note{Link: im.String()}) == nil }
 	return p.play(ctx)
 }

@@ -77,8 +77,8 @@ func both(ctx context.Context, o *options, stdout io.Writer) error {
 	}
 	defer proxy.Close()
 	if err := errors.Join(
-		players[0].order(&orders{Self: 0, Pin: players[1].here.Pin}),
-		players[1].order(&orders{Self: 1, Pin: players[0].here.Pin, Addr: proxy.Addr().String()}),
+		players[0].tell(note{Play: &orders{Self: 0, Pin: players[1].here.Pin}}),
+		players[1].tell(note{Play: &orders{Self: 1, Pin: players[0].here.Pin, Addr: proxy.Addr().String()}}),
 	); err != nil {
 		return err
 	}
@@ -129,8 +129,9 @@ func startPlayer(side int, o *options, words chan<- word) (*player, error) {
 	return p, nil
 }
 
-func (p *player) order(o *orders) error {
-	if err := json.NewEncoder(p.stdin).Encode(note{Play: o}); err != nil {
+// tell sends a child one line.
+func (p *player) tell(n note) error {
+	if err := json.NewEncoder(p.stdin).Encode(n); err != nil {
 		return fmt.Errorf("the %s player takes no orders: %w", sides[p.side], err)
 	}
 	return nil
@@ -209,8 +210,10 @@ func watch(ctx context.Context, players *[2]*player, words <-chan word, proxy *u
 				fresh[w.side] = true
 			}
 			if im, err := impair.ParseImpairment(w.note.Link); w.note.Link != "" && err == nil {
-				// One link: what either page's sliders say goes for both directions.
+				// One link: what either page's sliders say goes for both directions, and
+				// the other page's sliders follow.
 				_ = proxy.Set(im, im)
+				_ = players[1-w.side].tell(note{Link: w.note.Link})
 			}
 			if p.gone && late == nil {
 				late = time.After(lostTimeout)

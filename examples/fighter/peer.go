@@ -30,6 +30,7 @@ type peer struct {
 	strip   strip
 	report  func(*status)                // told once a second
 	impair  func(impair.Impairment) bool // told what the sliders ask for; nil: there are none
+	links   <-chan impair.Impairment     // what the other side's sliders have set
 	link    impair.Impairment            // what they show
 	frame   frame
 	rate    rate
@@ -112,6 +113,7 @@ func (p *peer) obey() {
 	}
 	for {
 		select {
+		case p.link = <-p.links:
 		case c := <-p.page.Commands():
 			p.hands.take(&c)
 			if c.Link != nil && p.impair != nil {
