@@ -54,8 +54,9 @@ type Config struct {
 	// from one that is started in its place. It should be random.
 	Nonce uint64
 	// PeerTimeout is for how long a peer may be silent before it counts as
-	// interrupted, RejoinGrace for how long after that it may come back, and
-	// JoinTimeout how long the handshake may take; None waits for ever.
+	// interrupted; one with nothing to say still speaks every 100 ms. RejoinGrace is
+	// for how long after that it may come back, and JoinTimeout how long the handshake
+	// may take; None waits for ever.
 	PeerTimeout, RejoinGrace, JoinTimeout time.Duration
 	// Valid reports whether the bytes, of length Stride, are an input that the game
 	// knows. Nil knows all.

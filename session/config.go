@@ -83,7 +83,8 @@ type Config[S any, I comparable] struct {
 	// carried.
 	Redundancy int
 	// PeerTimeout is for how long a peer may be silent before the match stalls, 0 is
-	// DefaultPeerTimeout, None is for ever. RejoinGrace is for how long after that it
+	// DefaultPeerTimeout, None is for ever. A peer with nothing to say still speaks
+	// every 100 ms: allow it several of these. RejoinGrace is for how long after that it
 	// may come back before the match ends; 0 ends it at once. JoinTimeout is how long
 	// the handshake may take, 0 is DefaultJoinTimeout, None is for ever.
 	PeerTimeout, RejoinGrace, JoinTimeout time.Duration

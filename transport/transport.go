@@ -6,7 +6,7 @@
 // pass and that anybody's transport can be held to.
 //
 // Every method is called from the one goroutine that owns the session, and none
-// of them blocks. A transport may run goroutines of its own, but hands a message
+// of them blocks, but that Close may take a moment. A transport may run goroutines of its own, but hands a message
 // over only when Receive asks for it, so nothing arrives in the middle of a step.
 //
 // [loopback]: https://pkg.go.dev/github.com/driftback/driftback/transport/loopback

@@ -130,7 +130,13 @@ func (t *Transport) answer(conn *quicgo.Conn) (*link, error) {
 	ctx, cancel := context.WithTimeout(t.ctx, greetTimeout)
 	defer cancel()
 	// The end of the transport, or of our patience, ends whatever is waited for below.
-	stop := context.AfterFunc(ctx, func() { _ = conn.CloseWithError(codeProtocol, "") })
+	stop := context.AfterFunc(ctx, func() {
+		code := codeProtocol
+		if t.ctx.Err() != nil {
+			code = codeClosed
+		}
+		_ = conn.CloseWithError(code, "")
+	})
 	defer stop()
 
 	pin, err := identity.PinOf(conn.ConnectionState().TLS)
