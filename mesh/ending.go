@@ -57,6 +57,20 @@ func (m *Mesh) judgeLast() {
 	}
 }
 
+// PlayOn says that this peer is to run tick t and knows of no last one. A peer that
+// has finished at t or before gives no input from there on, and it is too late to
+// finish where it has, so the match would stall for ever: it ends instead.
+func (m *Mesh) PlayOn(t driftback.Tick) {
+	for i := range m.links {
+		l := &m.links[i]
+		if m.phase != Playing || m.last != 0 || !l.finished || l.finish.At > t {
+			continue
+		}
+		m.end(&MismatchError{Peer: l.peer, Setting: "the last tick", Ours: "none", Theirs: fmt.Sprint(l.finish.At)},
+			wire.Leave{Reason: leaveHalted, Text: fmt.Sprintf("peer %d has finished at tick %d and this peer plays on", l.peer, l.finish.At)})
+	}
+}
+
 func (m *Mesh) receiveFinish(l *link, f wire.Finish) {
 	if l.finished && l.finish == f {
 		return // said again after its link was down

@@ -94,9 +94,7 @@ func TestALastTickThatIsSetLateIsComparedToo(t *testing.T) {
 	m := newMatch(t, 2, nil)
 	m.runUntil(50)
 	require.NoError(t, m.peers[0].session.Finish(100))
-	m.run(200)
-	m.requireLive()
-	require.Contains(t, m.peers[1].events, session.Event{Kind: session.PeerFinished, Peer: 0}, "peer 1 is told")
+	m.runUntil(90)
 	require.NoError(t, m.peers[1].session.Finish(150))
 	m.run(30)
 	for _, p := range m.peers {
@@ -114,6 +112,30 @@ func TestALastTickThatIsSetLateIsComparedToo(t *testing.T) {
 	m.runWhile(100, "not finished", func() bool { return !m.ended() })
 	for _, p := range m.peers {
 		require.ErrorIs(t, p.err, session.ErrFinished)
+	}
+}
+
+func TestAPeerThatPlaysOnBeyondTheOthersLastTickEndsTheMatch(t *testing.T) {
+	for name, c := range map[string]struct{ delay, window int }{
+		"on guesses":             {0, 8},
+		"on the delay's inputs":  {5, 8},
+		"waiting for all inputs": {1, session.None},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMatch(t, 2, func(s *session.Config[state, input]) {
+				s.InputDelay, s.PredictionWindow = c.delay, c.window
+			})
+			m.impair(loopback.Impairment{Latency: 40 * ms, Loss: 0.1})
+			m.runUntil(50)
+			require.NoError(t, m.peers[0].session.Finish(100))
+			m.runWhile(500, "not ended", func() bool { return !m.ended() })
+			require.Contains(t, m.peers[1].events, session.Event{Kind: session.PeerFinished, Peer: 0}, "peer 1 is told")
+			var mismatch *session.MismatchError
+			require.ErrorAs(t, m.peers[1].err, &mismatch)
+			require.Equal(t, session.MismatchError{Peer: 0, Setting: "the last tick", Ours: "none", Theirs: "100"}, *mismatch)
+			require.ErrorIs(t, m.peers[0].err, session.ErrHalted)
+			require.ErrorContains(t, m.peers[0].err, "peer 0 has finished at tick 100 and this peer plays on")
+		})
 	}
 }
 

@@ -347,7 +347,7 @@ func TestReliableMessagesThatMakeNoSenseHarmNothing(t *testing.T) {
 func TestAPeerThatSaysItHasFinishedAndFallsSilentIsLost(t *testing.T) {
 	m, s, tag := newCheat(t, func(c *session.Config[state, input]) { c.PeerTimeout = time.Second })
 	s.send(wire.Packet{Tag: tag, Runs: []wire.Run{{Participant: 1, First: 0, Count: 20, Inputs: m.inputs(1, 0, 20)}}})
-	s.sayControl(wire.Finish{At: 5})
+	s.sayControl(wire.Finish{At: 50})
 	m.run(100)
 	require.ErrorIs(t, m.peers[0].err, session.ErrPeerLost)
 	require.ErrorContains(t, m.peers[0].err, "nothing from peer 1")

@@ -299,6 +299,11 @@ func (m *Lockstep[S, I]) advance(local []I) {
 		m.result.Phase = Stalled
 		return
 	}
+	if m.finishAt == None {
+		if m.mesh.PlayOn(t); m.mesh.Phase() == mesh.Ended {
+			return
+		}
+	}
 	if !m.within(t) || m.mesh.Blocked() {
 		m.stall(t)
 		return
@@ -401,7 +406,8 @@ func (m *Lockstep[S, I]) finish() {
 // Finish sets the match's last tick: at is the first tick that does not run. It
 // must be alike on every peer and not below the next tick to run. When every peer
 // has confirmed all that came before, the match ends with [ErrFinished]; until
-// then keep calling Tick or Poll.
+// then keep calling Tick or Poll. A peer that is to run a tick at which another has
+// finished ends the match with a [*MismatchError].
 func (m *Lockstep[S, I]) Finish(at driftback.Tick) error {
 	if at < m.loop.Next() || at < 1 {
 		return fmt.Errorf("session: Finish at tick %d, but the next tick to run is %d", at, m.loop.Next())
