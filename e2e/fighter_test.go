@@ -147,6 +147,7 @@ func sliderChangesTheLink(t *testing.T, b, other *tab) {
 	}
 	b.until(`driftback.frame.link.latencyMs === 100`)
 	require.Equal(t, "100 ms", eval[string](b, `document.getElementById('latency-value').textContent`))
+	other.until(`document.getElementById('latency-value').textContent === "100 ms"`)
 	for _, b := range []*tab{b, other} {
 		b.until(fmt.Sprintf(`driftback.frame.stats.roundTripMs > %f`, before+50)) // of the 80 ms more
 	}
