@@ -295,14 +295,16 @@ func (m *Lockstep[S, I]) advance(local []I) {
 		return
 	}
 	t := m.loop.Next()
-	if m.finishAt != None && t >= m.finishAt {
-		m.result.Phase = Stalled
-		return
-	}
-	if m.finishAt == None {
+	switch {
+	case m.finishAt == None:
 		if m.mesh.PlayOn(t); m.mesh.Phase() == mesh.Ended {
 			return
 		}
+	case t >= m.finishAt:
+		if m.result.Phase = Stalled; m.confirmed() < t {
+			m.await()
+		}
+		return
 	}
 	if !m.within(t) || m.mesh.Blocked() {
 		m.stall(t)
@@ -338,6 +340,15 @@ func (m *Lockstep[S, I]) within(t driftback.Tick) bool {
 func (m *Lockstep[S, I]) stall(t driftback.Tick) {
 	m.stalled++
 	m.result.Phase = Stalled
+	m.await()
+	if m.cfg.AtLimit == Halt && !m.within(t) {
+		m.halt(fmt.Errorf("%w: tick %d is %d ticks beyond the confirmed tick %d, waiting for participants %v",
+			ErrPredictionLimit, t, t-m.confirmed(), m.confirmed(), m.waiting))
+	}
+}
+
+// await names the others whose inputs are missing from the confirmed tick.
+func (m *Lockstep[S, I]) await() {
 	m.waiting = m.waiting[:0]
 	for p := range m.cfg.Players {
 		if p := driftback.Participant(p); m.log.ConfirmedOf(p) == m.confirmed() && m.cfg.Players[p] != m.cfg.Self {
@@ -345,10 +356,6 @@ func (m *Lockstep[S, I]) stall(t driftback.Tick) {
 		}
 	}
 	m.result.WaitingFor = m.waiting
-	if m.cfg.AtLimit == Halt && !m.within(t) {
-		m.halt(fmt.Errorf("%w: tick %d is %d ticks beyond the confirmed tick %d, waiting for participants %v",
-			ErrPredictionLimit, t, t-m.confirmed(), m.confirmed(), m.waiting))
-	}
 }
 
 // fingerprintDue takes the fingerprint of every due tick that has become final.
