@@ -33,7 +33,8 @@ var (
 	ErrInternal = errors.New("mesh: internal error")
 )
 
-// MismatchError means that two peers were started with different settings.
+// MismatchError means that two peers were started with different settings, or are
+// going to end at different ticks.
 type MismatchError struct {
 	Peer         driftback.Peer
 	Setting      string

@@ -25,7 +25,8 @@ var (
 	ErrPredictionLimit = errors.New("session: the prediction window is used up")
 )
 
-// MismatchError means that two peers were started with different settings.
+// MismatchError means that two peers were started with different settings, or are
+// going to end at different ticks. It is an [ErrRefused].
 type MismatchError = mesh.MismatchError
 
 // ConflictError means that a peer sent two different inputs for one tick.
