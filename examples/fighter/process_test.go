@@ -168,6 +168,20 @@ func TestAJoinerWithTheWrongWordsIsToldAtOnce(t *testing.T) {
 	}
 }
 
+func TestAnInvitationThatHasBeenUsedIsRefusedAtOnce(t *testing.T) {
+	host := start(t, "host", "-addr", "127.0.0.1:0", "-headless")
+	invitation := strings.Fields(host.says(`(?m)^(\S+ \S+ \S+)$`))
+	words := append([]string{"join", "-headless"}, invitation...)
+	guest := start(t, words...)
+	guest.says(`(?m)^tick [^0]`)
+	late := start(t, words...)
+	from := time.Now()
+	require.Equal(t, exitFailed, late.end())
+	require.Less(t, time.Since(from), 15*time.Second, "it did not wait in vain")
+	late.oneSentence("it does not have our key pinned")
+	late.oneSentence("the invitation has been used")
+}
+
 func TestAPlayerWhoNeverComesEndsTheWait(t *testing.T) {
 	p := start(t, "host", "-addr", "127.0.0.1:0", "-headless", "-wait", "500ms")
 	require.Equal(t, exitFailed, p.end())
