@@ -28,14 +28,16 @@ type link struct {
 	interrupted bool
 
 	// By our participant, in the order of Mesh.own: the first tick that the peer has
-	// not acknowledged, and the first that it has not been sent at all.
-	acked, told []driftback.Tick
-	lastSent    time.Duration
-	everSent    bool
-	owesAck     bool // it has sent inputs that are new and not yet acknowledged
-	meter       meter
-	stats       LinkStats
-	prints      linkPrints
+	// not acknowledged, the first that this round of sending has not come to, and the
+	// first that has not been sent at all.
+	acked, told, sent []driftback.Tick
+	midway            bool // the round has not come to the newest inputs
+	lastSent          time.Duration
+	everSent          bool
+	owesAck           bool // it has sent inputs that are new and not yet acknowledged
+	meter             meter
+	stats             LinkStats
+	prints            linkPrints
 }
 
 // owed is what has still to be sent on the reliable channel.

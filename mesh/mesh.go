@@ -108,7 +108,8 @@ func New(c Config) (*Mesh, error) {
 		if peer == c.Self {
 			continue
 		}
-		l := link{peer: peer, acked: make([]driftback.Tick, len(m.own)), told: make([]driftback.Tick, len(m.own))}
+		ticks := func() []driftback.Tick { return make([]driftback.Tick, len(m.own)) }
+		l := link{peer: peer, acked: ticks(), told: ticks(), sent: ticks()}
 		for p, q := range c.Players {
 			if q == peer {
 				l.plays = append(l.plays, driftback.Participant(p))

@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/driftback/driftback"
@@ -15,6 +16,12 @@ const (
 	heartbeat = 10 * time.Millisecond
 	idleBeat  = 100 * time.Millisecond
 )
+
+// maxRound bounds the packets of a round that go to a peer in one Flush, so that a
+// long silence is not made up for by a flood. A transport that cannot hold so many
+// datagrams drops the oldest for the newest: the very inputs without which the peer
+// can make nothing of the others.
+const maxRound = 32
 
 // maxHead is the largest size in bytes of all of a packet but its runs, when it
 // acknowledges every participant and carries no fingerprints.
@@ -64,7 +71,7 @@ func (m *Mesh) flushTo(l *link) {
 	news, waits := false, l.owesAck || l.prints.owesAck || l.prints.acked < m.prints.next
 	for i, p := range m.own {
 		held := m.histories[p].held
-		news = news || held > l.told[i]
+		news = news || held > l.sent[i]
 		waits = waits || held > l.acked[i]
 	}
 	every := heartbeat
@@ -88,8 +95,9 @@ func (m *Mesh) lacks(l *link) bool {
 	return false
 }
 
-// send sends everything that a peer has not acknowledged, oldest first, in as
-// many packets as that takes.
+// send sends what a peer has not acknowledged, oldest first, in as many packets as
+// that takes. If they are many the round goes on at the next call, and
+// meanwhile what is new goes too, for a peer that lacks nothing else.
 func (m *Mesh) send(l *link) {
 	l.lastSent, l.everSent, l.owesAck = m.clock, true, false
 	p := &m.outgoing
@@ -99,12 +107,35 @@ func (m *Mesh) send(l *link) {
 	}
 	m.putSums(l, p)
 	for i, q := range m.own {
-		l.told[i] = m.first(l, i, q)
+		if first := m.first(l, i, q); !l.midway || l.told[i] < first {
+			l.told[i] = first
+		}
 	}
-	for more := true; more; {
-		more = m.sendOne(l)
+	l.midway = m.burst(l, l.told, maxRound)
+	for i := range m.own {
+		l.sent[i] = max(l.sent[i], l.told[i])
+	}
+	if !l.midway {
+		return
+	}
+	together := slices.Equal(l.sent, l.told)
+	more := m.burst(l, l.sent, len(m.own)) // a packet holds an input at least
+	if together {
+		copy(l.told, l.sent)
+		l.midway = more
+	}
+}
+
+// burst sends the inputs from the given ticks on in at most so many packets, moves
+// the ticks past what it has sent, and reports whether some are left.
+func (m *Mesh) burst(l *link, from []driftback.Tick, most int) (more bool) {
+	p := &m.outgoing
+	more = true
+	for n := 0; more && n < most; n++ {
+		more = m.sendOne(l, from)
 		p.Sums.List, p.SumAck.Set = p.Sums.List[:0], false
 	}
+	return more
 }
 
 // first returns the first tick of our participant q that a packet must carry.
@@ -113,9 +144,9 @@ func (m *Mesh) first(l *link, i int, q driftback.Participant) driftback.Tick {
 	return max(min(l.acked[i], h.held-driftback.Tick(m.cfg.Redundancy)), h.oldest())
 }
 
-// sendOne sends a packet with what fits of the inputs from told on, and reports
-// whether some are left.
-func (m *Mesh) sendOne(l *link) (more bool) {
+// sendOne sends a packet with what fits of the inputs from the given ticks on, which
+// it moves, and reports whether some are left.
+func (m *Mesh) sendOne(l *link, from []driftback.Tick) (more bool) {
 	p := &m.outgoing
 	p.Tag, p.Seq, p.Runs = m.tag, l.meter.stamp(m.clock), p.Runs[:0]
 	seq, held, ok := l.meter.echo(m.clock)
@@ -127,22 +158,22 @@ func (m *Mesh) sendOne(l *link) (more bool) {
 	m.runs = m.runs[:0]
 	for i, q := range m.own {
 		h := &m.histories[q]
-		left := h.held - l.told[i]
+		left := h.held - from[i]
 		if left == 0 {
 			continue
 		}
 		n := min(left, wire.MaxRunTicks, driftback.Tick((wire.MaxDecoded-len(m.runs))/h.stride))
 		start := len(m.runs)
-		m.runs = h.flatten(m.runs, l.told[i], l.told[i]+n)
+		m.runs = h.flatten(m.runs, from[i], from[i]+n)
 		fits := wire.FitRun(m.runs[start:], h.stride, budget)
 		if fits == 0 {
 			return m.transmit(l, true)
 		}
 		m.runs = m.runs[:start+fits*h.stride]
 		inputs := m.runs[start:]
-		p.Runs = append(p.Runs, wire.Run{Participant: q, First: l.told[i], Count: fits, Inputs: inputs})
-		l.told[i] += driftback.Tick(fits)
-		if l.told[i] < h.held {
+		p.Runs = append(p.Runs, wire.Run{Participant: q, First: from[i], Count: fits, Inputs: inputs})
+		from[i] += driftback.Tick(fits)
+		if from[i] < h.held {
 			return m.transmit(l, true)
 		}
 		// Alternating groups of the shortest inputs take a third more than the inputs.

@@ -30,7 +30,7 @@ func TestRunsOfEverySizeArriveWhole(t *testing.T) {
 					}
 					m := newMatch(t, 2, func(cfg *Config) {
 						cfg.Players, cfg.Stride, cfg.Window = players(c.own), c.stride, MaxWindow
-						cfg.FingerprintEvery, cfg.History = 1, 4
+						cfg.FingerprintEvery, cfg.History, cfg.PeerTimeout = 1, 4, None
 					})
 					if smallest {
 						for _, s := range m.seats {
@@ -42,12 +42,17 @@ func TestRunsOfEverySizeArriveWhole(t *testing.T) {
 					a.publish(ticks)
 					require.NoError(t, a.mesh.Fingerprint(1, 5)) // a packet has it to carry too
 					a.log = nil
-					a.mesh.Flush()
 					next := make([]driftback.Tick, c.own)
-					for _, p := range a.packets() {
-						for _, r := range p.Runs {
-							require.Equal(t, next[r.Participant], r.First, "packets go oldest first and leave nothing out")
-							next[r.Participant] += driftback.Tick(r.Count)
+					for more := true; more; more = a.mesh.links[0].midway {
+						m.now += frame
+						a.turn()
+						list := a.packets()
+						require.LessOrEqual(t, len(list), maxRound+c.own)
+						for _, p := range list {
+							for _, r := range p.Runs {
+								require.LessOrEqual(t, r.First, next[r.Participant], "packets leave nothing out")
+								next[r.Participant] = max(next[r.Participant], r.First+driftback.Tick(r.Count))
+							}
 						}
 					}
 					for p := range next {
@@ -61,6 +66,54 @@ func TestRunsOfEverySizeArriveWhole(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestATransportThatHolds64DatagramsIsEnough keeps the newest of a call, as package
+// quic does when the network does not take them fast enough.
+func TestATransportThatHolds64DatagramsIsEnough(t *testing.T) {
+	for _, own := range []int{1, 3, 15} {
+		m := newMatch(t, 2, func(c *Config) {
+			c.Players, c.Stride, c.Window, c.PeerTimeout = players(own), 256, MaxWindow, None
+		})
+		m.begin()
+		a, b := m.seats[0], m.seats[1]
+		turn := func() {
+			m.now += frame
+			a.turn()
+			b.inbox = b.inbox[max(len(b.inbox)-64, 0):]
+			b.turn()
+		}
+		a.lose = everything
+		for range 200 { // peer 0 is ahead by much
+			a.publish(1)
+			turn()
+		}
+		require.Zero(t, b.mesh.Held(0))
+		a.lose = nil
+		rounds := 200 * own / 3 / maxRound
+		for range rounds + rounds/2 {
+			turn()
+		}
+		require.EqualValues(t, 200, b.mesh.Held(0), "%d participants", own)
+		require.EqualValues(t, 200, b.mesh.Held(driftback.Participant(own-1)), "%d participants", own)
+	}
+}
+
+func TestWhatIsNewDoesNotWaitForARoundOfWhatIsOld(t *testing.T) {
+	m := newMatch(t, 2, func(c *Config) { c.Stride, c.Window, c.PeerTimeout = 256, MaxWindow, None })
+	m.begin()
+	a := m.seats[0]
+	a.lose = everything // so that nothing is acknowledged
+	a.log = nil
+	for tick := range driftback.Tick(200) {
+		m.now += frame
+		a.publish(1)
+		a.turn()
+		list := a.packets()
+		last := list[len(list)-1].Runs[0]
+		require.Equal(t, tick+1, last.First+driftback.Tick(last.Count), "the newest input goes at once")
+		require.LessOrEqual(t, len(list), maxRound+1)
 	}
 }
 

@@ -82,7 +82,8 @@ type Message struct {
 // Transport carries messages between this peer and the others.
 type Transport interface {
 	// Send sends b to a peer as a datagram. It copies b. The message may be lost,
-	// and is when there is no link or b is longer than MaxDatagram.
+	// and is when there is no link or b is longer than MaxDatagram. A queue must
+	// have room for 64 datagrams sent in a row.
 	Send(to driftback.Peer, b []byte)
 	// SendReliable queues b for a peer. It copies b. Once it has returned nil the
 	// message arrives, after those queued before it, or the link goes Down. It

@@ -35,6 +35,7 @@ func main() {
 	// quic-go would print a line about the size of a socket's buffer.
 	_ = os.Setenv("QUIC_GO_DISABLE_RECEIVE_BUFFER_WARNING", "true")
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second interrupt ends the process, whatever it waits for
 	status := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(status)
@@ -63,15 +64,19 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		fmt.Fprintf(stderr, "fighter: %v.\n", err)
 		return exitUsage
 	}
-	switch command {
-	case "both":
-		err = both(ctx, o, stdout)
-	case "host":
-		err = host(ctx, o, stdout)
-	case "join":
-		err = join(ctx, o, stdout)
-	case "child":
+	if command == "child" {
 		err = child(o, stdin, stdout)
+	} else {
+		out := newLines(stdout)
+		switch command {
+		case "both":
+			err = both(ctx, o, out)
+		case "host":
+			err = host(ctx, o, out)
+		case "join":
+			err = join(ctx, o, out)
+		}
+		out.Close()
 	}
 	switch {
 	case errors.Is(err, errTold):

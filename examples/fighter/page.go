@@ -97,7 +97,8 @@ func newPageServer(addr string, logger *slog.Logger) (*pageServer, error) {
 	mux.Handle("GET /", http.FileServerFS(files))
 	mux.HandleFunc("GET /live", s.live)
 	s.server = &http.Server{
-		Handler: s.guarded(mux), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, wireKey{}, c) },
+		Handler:     s.guarded(mux), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}
 	s.running.Go(func() {
@@ -286,7 +287,7 @@ func (s *pageServer) listen(ctx context.Context, conn *websocket.Conn, page *wat
 		}
 		if err != nil {
 			s.logger.Warn("page: a page was cut off", "error", err)
-			s.farewell(conn, websocket.StatusPolicyViolation, "page: this command is not understood")
+			s.farewell(ctx, conn, websocket.StatusPolicyViolation, "page: this command is not understood")
 			return
 		}
 		if c.HasButtons || c.Bot {
@@ -313,7 +314,7 @@ func (s *pageServer) send(ctx context.Context, conn *websocket.Conn, page *watch
 			}
 		case <-s.closed:
 			if s.sendNewest(ctx, conn, page) {
-				s.farewell(conn, websocket.StatusGoingAway, "page: the process has ended")
+				s.farewell(ctx, conn, websocket.StatusGoingAway, "page: the process has ended")
 			}
 			return
 		}
@@ -326,7 +327,7 @@ func (s *pageServer) sendNewest(ctx context.Context, conn *websocket.Conn, page 
 	page.frame, page.effects = nil, nil
 	s.mu.Unlock()
 	if behind {
-		s.farewell(conn, websocket.StatusTryAgainLater, "page: too far behind")
+		s.farewell(ctx, conn, websocket.StatusTryAgainLater, "page: too far behind")
 		return false
 	}
 	if f == nil {
@@ -348,11 +349,15 @@ func (s *pageServer) sendNewest(ctx context.Context, conn *websocket.Conn, page 
 	return true
 }
 
+// wireKey is where a request's context has the connection beneath.
+type wireKey struct{}
+
 // farewell closes a connection with a reason, and waits only so long for the page
-// to do the same.
-func (s *pageServer) farewell(conn *websocket.Conn, code websocket.StatusCode, reason string) {
-	cut := time.AfterFunc(pageFarewell, func() { _ = conn.CloseNow() })
-	defer cut.Stop()
+// to do the same: beneath, for once Close has begun CloseNow waits for it.
+func (s *pageServer) farewell(ctx context.Context, conn *websocket.Conn, code websocket.StatusCode, reason string) {
+	if wire, ok := ctx.Value(wireKey{}).(net.Conn); ok {
+		_ = wire.SetDeadline(time.Now().Add(pageFarewell))
+	}
 	if err := conn.Close(code, reason); err != nil {
 		s.logger.Debug("page: a page did not say goodbye", "error", err)
 	}

@@ -464,3 +464,20 @@ func TestCloseSaysGoodbyeAndEndsEverything(t *testing.T) {
 	_, refused := dial(t, s, origin(s))
 	require.Contains(t, refused.text, "refused")
 }
+
+func TestAPageThatDoesNotSayGoodbyeIsNotWaitedFor(t *testing.T) {
+	for name, end := range map[string]func(s *pageServer, b *browser){
+		"when the process ends":               func(s *pageServer, _ *browser) { require.NoError(t, s.Close()) },
+		"when it asks for what no page would": func(s *pageServer, b *browser) { b.say("nonsense") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t)
+			b := open(t, s) // which reads nothing from here on, and so answers nothing
+			defer b.conn.CloseNow()
+			from := time.Now()
+			end(s, b)
+			require.Eventually(t, func() bool { return s.Pages() == 0 }, 10*time.Second, 10*time.Millisecond)
+			require.Less(t, time.Since(from), 3*time.Second, "it takes %v at most", pageFarewell)
+		})
+	}
+}

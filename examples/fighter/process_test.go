@@ -168,10 +168,59 @@ func TestAJoinerWithTheWrongWordsIsToldAtOnce(t *testing.T) {
 	}
 }
 
+func TestAnInvitationThatHasBeenUsedIsRefusedAtOnce(t *testing.T) {
+	host := start(t, "host", "-addr", "127.0.0.1:0", "-headless")
+	invitation := strings.Fields(host.says(`(?m)^(\S+ \S+ \S+)$`))
+	words := append([]string{"join", "-headless"}, invitation...)
+	guest := start(t, words...)
+	guest.says(`(?m)^tick [^0]`)
+	late := start(t, words...)
+	from := time.Now()
+	require.Equal(t, exitFailed, late.end())
+	require.Less(t, time.Since(from), 15*time.Second, "it did not wait in vain")
+	late.oneSentence("it does not have our key pinned")
+	late.oneSentence("the invitation has been used")
+}
+
 func TestAPlayerWhoNeverComesEndsTheWait(t *testing.T) {
 	p := start(t, "host", "-addr", "127.0.0.1:0", "-headless", "-wait", "500ms")
 	require.Equal(t, exitFailed, p.end())
 	p.oneSentence("peer 1 is not connected")
+}
+
+func TestAPipeThatNobodyReadsHoldsNothingUp(t *testing.T) {
+	unread, stdout := io.Pipe()
+	defer unread.Close()
+	var stderr bytes.Buffer
+	status := make(chan int, 1)
+	go func() {
+		status <- run(t.Context(), []string{"host", "-addr", "127.0.0.1:0", "-headless", "-wait", "100ms"}, nil, stdout, &stderr)
+	}()
+	select {
+	case s := <-status:
+		require.Equal(t, exitFailed, s)
+		require.Contains(t, stderr.String(), "peer 1 is not connected")
+	case <-time.After(20 * time.Second):
+		require.Fail(t, "it waits for somebody to read")
+	}
+}
+
+func TestTheNewestLinesAreKeptForAReaderWhoComesBack(t *testing.T) {
+	stopped, stdout := io.Pipe()
+	l := newLines(stdout)
+	for i := range 10 * maxLines {
+		fmt.Fprintln(l, "line", i)
+	}
+	read := make(chan string)
+	go func() {
+		b, _ := io.ReadAll(stopped)
+		read <- string(b)
+	}()
+	l.Close()
+	require.NoError(t, stdout.Close())
+	text := <-read
+	require.Contains(t, text, fmt.Sprintln("line", 10*maxLines-1))
+	require.LessOrEqual(t, strings.Count(text, "line"), maxLines+1)
 }
 
 func TestATakenPortIsOneSentence(t *testing.T) {

@@ -62,9 +62,9 @@ func meetOver(ctx context.Context, o *options, stdout io.Writer, self driftback.
 	defer stop(nil)
 	p.report = func(s *status) {
 		s.print(stdout)
-		// A refused code is refused for good: there is no use in waiting.
-		if at, _ := link.Stats(1 - self); errors.Is(at.LastError, quic.ErrCodeRefused) || errors.Is(at.LastError, identity.ErrNotPinned) {
-			stop(at.LastError)
+		at, _ := link.Stats(1 - self)
+		if err := refusal(at.LastError); err != nil {
+			stop(err)
 		}
 	}
 	end, err := p.play(ctx)
@@ -78,6 +78,17 @@ func meetOver(ctx context.Context, o *options, stdout io.Writer, self driftback.
 		return err
 	}
 	fmt.Fprintf(stdout, "finished: tick %d is confirmed with fingerprint %v\n", end.Tick, end.Sum)
+	return nil
+}
+
+// refusal returns why calling again is of no use, or nil when it may be of some.
+func refusal(err error) error {
+	switch {
+	case errors.Is(err, quic.ErrRefused), errors.Is(err, quic.ErrCodeRefused):
+		return fmt.Errorf("the invitation has been used, or was never given: %w", err)
+	case errors.Is(err, identity.ErrNotPinned):
+		return err
+	}
 	return nil
 }
 

@@ -30,7 +30,9 @@ func TestAFullOutboxDropsItsOldest(t *testing.T) {
 		}
 		got = append(got, o.pop(dst[:])...)
 	}
-	require.Equal(t, []byte{3, 4, 5, 6, 7, 8, 9, 10}, got)
+	require.Len(t, got, outboxDatagrams)
+	require.EqualValues(t, 3, got[0])
+	require.EqualValues(t, outboxDatagrams+2, got[len(got)-1])
 }
 
 func TestTheDatagramsOfOneTickStayTogetherAndStaleOnesGiveWay(t *testing.T) {

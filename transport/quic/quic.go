@@ -55,8 +55,9 @@ const (
 	// retryAbove is how many of them there may be before a new one has to show that
 	// its address is its own.
 	retryAbove = 4
-	// outboxDatagrams is how many datagrams wait for each peer. The oldest goes.
-	outboxDatagrams = 8
+	// outboxDatagrams is how many datagrams wait for each peer, which is more than one
+	// tick's. The oldest goes.
+	outboxDatagrams = 64
 	// inboxDatagrams is how many datagrams of one peer wait for Receive. The oldest
 	// goes.
 	inboxDatagrams = 256

@@ -39,7 +39,7 @@ type remote struct {
 }
 
 // Send sends b to a peer as a datagram, unless there is no link or b is longer
-// than [MaxDatagram]. It copies b and never blocks: at most 8 datagrams wait for
+// than [MaxDatagram]. It copies b and never blocks: at most 64 datagrams wait for
 // each peer, and the oldest is dropped for a newer one.
 func (t *Transport) Send(to driftback.Peer, b []byte) {
 	t.mu.Lock()
