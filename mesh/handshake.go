@@ -255,6 +255,7 @@ func (m *Mesh) missing() string {
 	var who []string
 	for i := range m.links {
 		l := &m.links[i]
+		_, why := m.why(l)
 		switch {
 		case l.started:
 		case l.hello != nil && m.phase == Joining: // it waits for somebody, as we do
@@ -262,8 +263,8 @@ func (m *Mesh) missing() string {
 			who = append(who, fmt.Sprintf("peer %d said hello but has not begun", l.peer))
 		case l.up:
 			who = append(who, fmt.Sprintf("peer %d is connected but said nothing", l.peer))
-		case l.downWhy != nil:
-			who = append(who, fmt.Sprintf("peer %d is not connected (%v)", l.peer, l.downWhy))
+		case why != nil:
+			who = append(who, fmt.Sprintf("peer %d is not connected (%v)", l.peer, why))
 		default:
 			who = append(who, fmt.Sprintf("peer %d is not connected", l.peer))
 		}

@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -430,4 +431,34 @@ func TestBytesThatAreNoMessageEndOnlyAHandshake(t *testing.T) {
 			require.EqualValues(t, 1, a.mesh.Refused()[Malformed])
 		})
 	}
+}
+
+func TestWhatTheTransportKnowsOfAPeerThatDoesNotComeIsSaid(t *testing.T) {
+	m := newMatch(t, 2, nil)
+	a := m.seats[0]
+	a.why = errors.New("nobody answers")
+	a.mesh.Poll(0)
+	for now := frame; a.mesh.Phase() == Joining && now < time.Minute; now += frame {
+		a.mesh.Poll(now)
+	}
+	require.ErrorIs(t, a.mesh.Err(), ErrNeverJoined)
+	require.ErrorContains(t, a.mesh.Err(), "within 10s: peer 1 is not connected (nobody answers)")
+}
+
+func TestAPeerThatCannotComeIsNotWaitedFor(t *testing.T) {
+	m := newMatch(t, 3, nil)
+	a, c := m.seats[0], m.seats[2]
+	a.up(c)
+	c.up(a)
+	a.give(c, c.mesh.hello())
+	a.turn()
+	require.Equal(t, Joining, a.mesh.Phase())
+	a.why, a.hopeless = errors.New("it refuses our code"), true
+	a.turn()
+	require.ErrorIs(t, a.mesh.Err(), ErrNeverJoined)
+	require.ErrorIs(t, a.mesh.Err(), a.why)
+	require.EqualError(t, a.mesh.Err(), "mesh: a peer has not joined, and cannot: it refuses our code")
+	c.turn()
+	require.ErrorIs(t, c.mesh.Err(), ErrNeverJoined, "the others are told")
+	require.ErrorContains(t, c.mesh.Err(), "peer 1 cannot join")
 }

@@ -36,6 +36,9 @@ type seat struct {
 	room  int // MaxDatagram
 	// refuses is what SendReliable returns.
 	refuses error
+	// why is why there is no link to any peer, and hopeless that none will come up.
+	why      error
+	hopeless bool
 	// lose says which of this seat's datagrams never arrive; nil: none.
 	lose func(to *seat, p *wire.Packet) bool
 	// closed: nothing arrives from this seat any more, as if it had crashed.
@@ -299,6 +302,8 @@ func (s *seat) Receive() (transport.Message, bool) {
 	s.inbox = s.inbox[1:]
 	return m, true
 }
+
+func (s *seat) Why(driftback.Peer) (final bool, err error) { return s.hopeless, s.why }
 
 func (s *seat) MaxDatagram() int { return s.room }
 func (s *seat) Close() error     { return nil }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/driftback/driftback/transport"
 	"github.com/driftback/driftback/wire"
 )
 
@@ -35,8 +36,9 @@ func (m *Mesh) hear(l *link) {
 // judge ends the match, or interrupts a peer, when time is up.
 func (m *Mesh) judge(passed time.Duration) {
 	if m.phase == Joining || m.phase == Agreeing {
+		m.judgeHopeless()
 		m.joinedFor += passed
-		if m.cfg.JoinTimeout != None && m.joinedFor >= m.cfg.JoinTimeout {
+		if m.phase != Ended && m.cfg.JoinTimeout != None && m.joinedFor >= m.cfg.JoinTimeout {
 			why := m.missing()
 			m.end(fmt.Errorf("%w %s", ErrNeverJoined, why), wire.Leave{Reason: leaveMissing, Text: why})
 		}
@@ -59,6 +61,33 @@ func (m *Mesh) judge(passed time.Duration) {
 	}
 	m.judgeDispute()
 	m.judgeFinish()
+}
+
+// judgeHopeless ends the match at once when the transport knows that a peer cannot
+// come.
+func (m *Mesh) judgeHopeless() {
+	for i := range m.links {
+		l := &m.links[i]
+		if final, err := m.why(l); final {
+			m.end(fmt.Errorf("%w, and cannot: %w", ErrNeverJoined, err),
+				wire.Leave{Reason: leaveMissing, Text: fmt.Sprintf("peer %d cannot join", l.peer)})
+			return
+		}
+	}
+}
+
+// why returns what the transport knows about a link that is not up.
+func (m *Mesh) why(l *link) (final bool, err error) {
+	if l.up {
+		return false, nil
+	}
+	if e, ok := m.cfg.Transport.(transport.Explainer); ok {
+		final, err = e.Why(l.peer)
+	}
+	if err == nil {
+		err = l.downWhy
+	}
+	return final, err
 }
 
 // Blocked reports whether the owner must not run another tick now, although its

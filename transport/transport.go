@@ -79,6 +79,15 @@ type Message struct {
 	Err error
 }
 
+// Explainer is a [Transport] that knows why a link has not come up. Down tells only
+// of links that were up, so a caller that waits for one can ask here; a transport
+// that cannot say need not implement it.
+type Explainer interface {
+	// Why returns why there is no link to this peer now: nil if there is one, or if
+	// nothing is known. final means that none will come up.
+	Why(to driftback.Peer) (final bool, err error)
+}
+
 // Transport carries messages between this peer and the others.
 type Transport interface {
 	// Send sends b to a peer as a datagram. It copies b. The message may be lost,

@@ -124,12 +124,12 @@ func parse(command string, args []string, stderr io.Writer) (*options, error) {
 	o := &options{}
 	f := flag.NewFlagSet("fighter "+command, flag.ContinueOnError)
 	f.SetOutput(io.Discard)
-	f.Uint64Var(&o.seed, "seed", 1, "seed of the bots and of the bad link")
-	f.Int64Var(&o.ticks, "ticks", 0, "end at this `tick`; 0 plays on")
-	f.IntVar(&o.rate, "rate", 60, "ticks per second, 1 to 240")
+	f.Uint64Var(&o.seed, "seed", 1, "seed of the bots and of the bad link; what bots see depends on timing, so no two fights are alike")
+	f.Int64Var(&o.ticks, "ticks", 0, "end at this `tick`, the same on both sides; 0 plays on")
+	f.IntVar(&o.rate, "rate", 60, "ticks per second, 1 to 240, the same on both sides")
 	f.IntVar(&o.delay, "delay", 2, "input delay in `ticks`")
 	f.IntVar(&o.window, "window", 8, "prediction window in `ticks`; -1 waits for every input")
-	f.BoolVar(&o.headless, "headless", false, "no page; bots play both sides")
+	f.BoolVar(&o.headless, "headless", false, "no page; a bot plays")
 	f.DurationVar(&o.wait, "wait", time.Minute, "how long to wait for the other player")
 	link := "latency=0ms"
 	switch command {

@@ -42,11 +42,16 @@ func newPeer(self driftback.Peer, o *options, tr transport.Transport, page *page
 	var nonce [8]byte
 	_, _ = rand.Read(nonce[:]) // never fails, by its own documentation
 	p := &peer{self: self, o: o, hands: newHands(int(self), o.seed), page: page, link: o.link}
+	// Two that play at different rates, or to different ends, would wait for each other.
+	game := fmt.Sprintf("fighter, %d ticks a second, to the end", o.rate)
+	if o.ticks > 0 {
+		game = fmt.Sprintf("fighter, %d ticks a second, to tick %d", o.rate, o.ticks)
+	}
 	var err error
 	p.match, err = session.New(session.Config[sim.State, sim.Input]{
 		Step: sim.Step, Start: sim.Start, Valid: sim.Input.Valid,
 		Transport: tr, Self: self, Players: []driftback.Peer{0, 1},
-		Match: matchID, Game: "driftback fighter", Nonce: binary.LittleEndian.Uint64(nonce[:]) | 1,
+		Match: matchID, Game: game, Nonce: binary.LittleEndian.Uint64(nonce[:]) | 1,
 		InputDelay: o.delay, PredictionWindow: o.window, JoinTimeout: o.wait,
 	})
 	if err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -19,8 +18,9 @@ func host(ctx context.Context, o *options, stdout io.Writer) error {
 	return meetOver(ctx, o, stdout, 0, quic.Config{
 		Self: 0, Addr: o.addr, Peers: []quic.Remote{{Peer: 1, Code: code}},
 	}, func(id *identity.Identity, link *quic.Transport) {
-		fmt.Fprintln(stdout, reachable(link.LocalAddr()), id.Pin(), code)
-		fmt.Fprintln(stdout, "The other player joins with these three words: fighter join ADDR PIN CODE")
+		addr := reachable(link.LocalAddr())
+		fmt.Fprintln(stdout, addr, id.Pin(), code)
+		fmt.Fprintln(stdout, "The other player runs: go run ./examples/fighter join", addr, id.Pin(), code)
 	})
 }
 
@@ -58,37 +58,22 @@ func meetOver(ctx context.Context, o *options, stdout io.Writer, self driftback.
 	if err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
+	waiting := false
 	p.report = func(s *status) {
-		s.print(stdout)
-		at, _ := link.Stats(1 - self)
-		if err := refusal(at.LastError); err != nil {
-			stop(err)
+		joining := s.Phase == session.Joining.String()
+		switch {
+		case !joining:
+			s.print(stdout)
+		case !waiting:
+			fmt.Fprintf(stdout, "waiting up to %v for the other player\n", o.wait)
 		}
+		waiting = joining
 	}
 	end, err := p.play(ctx)
-	if cause := context.Cause(ctx); errors.Is(err, errInterrupted) && cause != nil && !errors.Is(cause, context.Canceled) {
-		return cause
-	}
-	if at, _ := link.Stats(1 - self); errors.Is(err, session.ErrNeverJoined) && at.LastError != nil {
-		return fmt.Errorf("%w (%w)", err, at.LastError)
-	}
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(stdout, "finished: tick %d is confirmed with fingerprint %v\n", end.Tick, end.Sum)
-	return nil
-}
-
-// refusal returns why calling again is of no use, or nil when it may be of some.
-func refusal(err error) error {
-	switch {
-	case errors.Is(err, quic.ErrRefused), errors.Is(err, quic.ErrCodeRefused):
-		return fmt.Errorf("the invitation has been used, or was never given: %w", err)
-	case errors.Is(err, identity.ErrNotPinned):
-		return err
-	}
 	return nil
 }
 

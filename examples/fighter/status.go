@@ -44,10 +44,6 @@ func (p *peer) status(r *session.Result) *status {
 
 // print writes the line for one side.
 func (s *status) print(w io.Writer) {
-	if s.Phase == session.Joining.String() {
-		fmt.Fprintln(w, "waiting for the other player")
-		return
-	}
 	fmt.Fprintf(w, "tick %d, confirmed %d | round trip %v, lost %.0f %% | rollbacks %d, %d deep | stalled %d | health %d:%d, rounds %d:%d%s\n",
 		s.Tick, s.Confirmed, s.RoundTrip.Round(time.Millisecond), 100*s.Loss, s.Rollbacks, s.Deepest, s.Stalls,
 		s.Health[0], s.Health[1], s.Wins[0], s.Wins[1], s.silence())

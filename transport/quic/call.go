@@ -50,13 +50,21 @@ func (t *Transport) call(ctx context.Context, r *remote) {
 		err = &LinkError{Peer: r.peer, Addr: r.addr, Err: err}
 		t.mu.Lock()
 		r.lastErr = err
+		final := r.final()
 		t.mu.Unlock()
 		t.log.Debug("call failed", "peer", r.peer, "addr", r.addr, "reason", err)
-		if errors.Is(err, ErrCodeRefused) {
+		if final {
 			t.log.Warn("calls given up", "peer", r.peer, "addr", r.addr, "reason", err)
 			return // asking again cannot help, and looks like guessing
 		}
 	}
+}
+
+// final reports whether the newest call failed in a way that no other can mend: an
+// invitation is good or it is not, while a peer that is pinned may pin us yet.
+func (r *remote) final() bool {
+	err := r.lastErr
+	return !r.code.IsZero() && (errors.Is(err, ErrCodeRefused) || errors.Is(err, ErrRefused) || errors.Is(err, identity.ErrNotPinned))
 }
 
 // firstWait is how long to leave the call to the other side.

@@ -27,7 +27,8 @@ var (
 	// ErrRefused means that the other side does not have our key pinned.
 	ErrRefused = errors.New("it does not have our key pinned")
 	// ErrCodeRefused means that the other side does not know our code, or that
-	// somebody else has used it. It is not called again.
+	// somebody else has used it. It is not called again, nor is a peer that refuses our
+	// key or has another one than the invitation says.
 	ErrCodeRefused = errors.New("it refuses our code")
 	// ErrBusy means that the other side takes no more calls now. It is called again.
 	ErrBusy = errors.New("it takes no more calls now")

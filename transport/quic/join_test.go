@@ -76,12 +76,18 @@ func TestAWrongCodeIsRefusedAndNotTriedAgain(t *testing.T) {
 	h, hostID := host(t, code)
 	wrong := guest(t, h, hostID.Pin(), newIdentity(t), identity.NewCode())
 	lastError(t, wrong, 0, ErrCodeRefused)
+	final, why := wrong.Why(0)
+	require.ErrorIs(t, why, ErrCodeRefused)
+	require.True(t, final, "an invitation is good or it is not")
 	require.EqualValues(t, 1, h.Counts().BadCodes)
 	require.NoError(t, wrong.Close())
 	require.EqualValues(t, 1, h.Counts().BadCodes, "it asked once")
 
 	none := guest(t, h, hostID.Pin(), newIdentity(t), identity.Code{})
 	lastError(t, none, 0, ErrRefused)
+	final, why = none.Why(0)
+	require.ErrorIs(t, why, ErrRefused)
+	require.False(t, final, "a peer may be pinned yet")
 
 	linkUp(t, h, guest(t, h, hostID.Pin(), newIdentity(t), code))
 }

@@ -220,6 +220,18 @@ func (t *Transport) Stats(peer driftback.Peer) (Stats, bool) {
 	return s, true
 }
 
+// Why implements [transport.Explainer]: it returns why there is no link, and final
+// when an invitation has been refused, so that the peer is not called again.
+func (t *Transport) Why(to driftback.Peer) (final bool, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if int(to) >= len(t.numbers) || t.numbers[to] == nil || t.upTo(to) != nil {
+		return false, nil
+	}
+	r := t.numbers[to]
+	return r.final(), r.lastErr
+}
+
 // Pin returns the pin of a peer's key: the one configured, or the one that
 // presented the code; false while there is none.
 func (t *Transport) Pin(peer driftback.Peer) (identity.Pin, bool) {
