@@ -133,15 +133,15 @@ func (m *Mesh) Leave() {
 	}
 }
 
-// Halt ends the match for every peer, because of err, whose text the others are
-// told. It is for reasons of the game's own and of the floor above; nil is
-// [ErrHalted].
-func (m *Mesh) Halt(err error) {
+// Halt ends the match for every peer: here because of err, nil being [ErrHalted],
+// and at the others with the given words. It is for reasons of the game's own and of
+// the floor above.
+func (m *Mesh) Halt(err error, words string) {
 	if err == nil {
 		err = ErrHalted
 	}
 	if m.phase != Ended {
-		m.end(err, wire.Leave{Reason: leaveHalted, Text: err.Error()})
+		m.end(err, wire.Leave{Reason: leaveHalted, Text: words})
 	}
 }
 

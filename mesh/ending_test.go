@@ -206,9 +206,9 @@ func TestEachWayToGoIsToldToTheOthers(t *testing.T) {
 		text         string
 	}{
 		"leaving": {(*Mesh).Leave, ErrLeft, ErrPeerLeft, "mesh: a peer has left the match: peer 0 at tick 5: it left"},
-		"halting": {func(m *Mesh) { m.Halt(errors.New("out\nof \x00coffee")) }, nil, ErrHalted, "mesh: the match has been halted by peer 0 at tick 5: out of  coffee"},
+		"halting": {func(m *Mesh) { m.Halt(errors.New("no more"), "out\nof \x00coffee") }, nil, ErrHalted, "mesh: the match has been halted by peer 0 at tick 5: out of  coffee"},
 		"halting for no reason": {
-			func(m *Mesh) { m.Halt(nil) }, ErrHalted, ErrHalted, "mesh: the match has been halted by peer 0 at tick 5: mesh: the match has been halted",
+			func(m *Mesh) { m.Halt(nil, "") }, ErrHalted, ErrHalted, "mesh: the match has been halted by peer 0 at tick 5: ",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -221,7 +221,7 @@ func TestEachWayToGoIsToldToTheOthers(t *testing.T) {
 			}
 			err := a.mesh.Err()
 			a.mesh.Leave()
-			a.mesh.Halt(errors.New("again"))
+			a.mesh.Halt(errors.New("again"), "again")
 			a.mesh.Finish(5, 0, false)
 			require.Equal(t, err, a.mesh.Err(), "a match ends once")
 			require.Len(t, a.controls(), 2, "and tells each other peer once")

@@ -42,8 +42,8 @@ type MismatchError struct {
 }
 
 func (e *MismatchError) Error() string {
-	return fmt.Sprintf("mesh: peer %d was started with %s %s and this peer with %s: give every peer the same",
-		e.Peer, e.Setting, quoted(e.Theirs), quoted(e.Ours))
+	return fmt.Sprintf("mesh: %s is %s at peer %d and %s here, and must be the same at every peer",
+		e.Setting, quoted(e.Theirs), e.Peer, quoted(e.Ours))
 }
 
 // Is makes errors.Is(err, ErrRefused) hold.

@@ -81,6 +81,10 @@ func (m *Mesh) receiveHello(l *link, h wire.Hello) {
 
 // compare returns an error that names the first setting in which a peer differs.
 func (m *Mesh) compare(l *link, h *wire.Hello) error {
+	if h.Nonce == m.cfg.Nonce {
+		return fmt.Errorf("%w: peer %d has the same nonce as this peer, %s: draw it at random in each process",
+			ErrRefused, l.peer, hex(h.Nonce))
+	}
 	if h.Match != m.cfg.Match {
 		return &MismatchError{Peer: l.peer, Setting: "match", Ours: hex(m.cfg.Match), Theirs: hex(h.Match)}
 	}
@@ -112,7 +116,8 @@ func (m *Mesh) compare(l *link, h *wire.Hello) error {
 		}
 	}
 	if !slices.Equal(named, l.plays) {
-		return &MismatchError{Peer: l.peer, Setting: "the participants that it plays", Ours: fmt.Sprintf("%d", l.plays), Theirs: fmt.Sprintf("%d", named)}
+		return &MismatchError{Peer: l.peer, Setting: "who plays whom (Players, Self)",
+			Ours: fmt.Sprintf("peer %d plays %d", l.peer, l.plays), Theirs: fmt.Sprintf("peer %d plays %d", l.peer, named)}
 	}
 	return nil
 }
@@ -221,7 +226,7 @@ func (m *Mesh) receiveStart(l *link, s wire.Start) {
 	case s.Seed != ours.Seed:
 		err.Setting, err.Ours, err.Theirs = "the seed", hex(ours.Seed), hex(s.Seed)
 	case s.HasState && ours.HasState && s.State != ours.State:
-		err.Setting, err.Ours, err.Theirs = "the start state's fingerprint", hex(ours.State), hex(s.State)
+		err.Setting, err.Ours, err.Theirs = "the start state (Initial, Start)", hex(ours.State), hex(s.State)
 	case s.Digest != ours.Digest:
 		err.Setting, err.Ours, err.Theirs = "the digest of all that was agreed", hex(ours.Digest), hex(s.Digest)
 	default:

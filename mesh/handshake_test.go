@@ -50,7 +50,7 @@ func TestAMismatchIsNamedOnBothSides(t *testing.T) {
 				var mismatch *MismatchError
 				require.ErrorAs(t, s.mesh.Err(), &mismatch, "each side has the other's hello before it hears that it was refused")
 				require.Equal(t, MismatchError{Peer: driftback.Peer(1 - i), Setting: c.setting, Ours: c.values[i], Theirs: c.values[1-i]}, *mismatch)
-				require.ErrorContains(t, mismatch, "was started with "+c.setting)
+				require.ErrorContains(t, mismatch, c.setting+" is ")
 				named++
 			}
 			require.Equal(t, 2, named)
@@ -92,7 +92,7 @@ func TestADifferentStartIsNamed(t *testing.T) {
 	for i, s := range m.seats {
 		var mismatch *MismatchError
 		require.ErrorAs(t, s.mesh.Err(), &mismatch)
-		require.Equal(t, "the start state's fingerprint", mismatch.Setting)
+		require.Equal(t, "the start state (Initial, Start)", mismatch.Setting)
 		require.Equal(t, hex([2]uint64{0, 5}[i]), mismatch.Ours)
 		require.Equal(t, hex([2]uint64{5, 0}[i]), mismatch.Theirs)
 	}
@@ -104,7 +104,7 @@ func TestAStartOfSomethingElseIsRefused(t *testing.T) {
 		setting string
 	}{
 		"another seed":          {func(s *wire.Start) { s.Seed++ }, "the seed"},
-		"another state":         {func(s *wire.Start) { s.State++ }, "the start state's fingerprint"},
+		"another state":         {func(s *wire.Start) { s.State++ }, "the start state (Initial, Start)"},
 		"another digest":        {func(s *wire.Start) { s.Digest++ }, "the digest of all that was agreed"},
 		"a state nobody knows":  {func(s *wire.Start) { s.State, s.HasState = 0, false }, ""},
 		"the same in all there": {func(s *wire.Start) {}, ""},
@@ -412,7 +412,7 @@ func TestBytesThatAreNoMessageEndOnlyAHandshake(t *testing.T) {
 	}{
 		"no message":      {[]byte{250, 1, 2}, "mesh: the match has been refused: peer 1 sent what is not a message: wire: malformed: byte 1: a control message of kind 250, which does not exist"},
 		"nothing":         {nil, "mesh: the match has been refused: peer 1 sent what is not a message"},
-		"another version": {other, `mesh: peer 1 was started with protocol version "2" and this peer with "1": give every peer the same`},
+		"another version": {other, `mesh: protocol version is "2" at peer 1 and "1" here, and must be the same at every peer`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMatch(t, 2, nil)

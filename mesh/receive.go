@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"strings"
 	"time"
 
 	"github.com/driftback/driftback"
@@ -102,5 +103,5 @@ func (m *Mesh) halt(l *link, p driftback.Participant, t driftback.Tick, had, got
 		Peer: l.peer, Participant: p, Tick: t,
 		Had: append([]byte(nil), had...), Got: append([]byte(nil), got...),
 	}
-	m.Halt(err)
+	m.Halt(err, strings.TrimPrefix(err.Error(), "mesh: "))
 }

@@ -279,7 +279,7 @@ func (s *transcript) act(verb string, args []string, rest string) {
 	case "leave":
 		mesh.Leave()
 	case "halt":
-		mesh.Halt(errors.New(rest))
+		mesh.Halt(errors.New(rest), rest)
 	case "show":
 		s.show(name, mesh)
 	default:

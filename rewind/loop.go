@@ -19,6 +19,8 @@ var (
 	// ErrUnsettled means that a snapshot was run on a guess that is known to be
 	// wrong. [Loop.Settle] makes it right.
 	ErrUnsettled = errors.New("rewind: not settled")
+	// ErrStore means that the saving policy has failed; its own error is wrapped too.
+	ErrStore = errors.New("rewind: the store failed")
 	// ErrRunning means that the loop is inside its own step: the step has called
 	// it, or has panicked.
 	ErrRunning = errors.New("rewind: the step is running, or has panicked")
@@ -336,7 +338,7 @@ func (l *Loop[S, I]) run(t driftback.Tick) {
 
 func (l *Loop[S, I]) save(place int, t driftback.Tick, from *S) error {
 	if err := l.store.Save(place, from); err != nil {
-		return fmt.Errorf("rewind: the state of tick %d cannot be saved: %w", t, err)
+		return fmt.Errorf("%w: the state of tick %d cannot be saved: %w", ErrStore, t, err)
 	}
 	l.counts.Saves++
 	return nil
@@ -344,7 +346,7 @@ func (l *Loop[S, I]) save(place int, t driftback.Tick, from *S) error {
 
 func (l *Loop[S, I]) load(place int, t driftback.Tick, into *S) error {
 	if err := l.store.Load(place, into); err != nil {
-		return fmt.Errorf("rewind: the state of tick %d cannot be taken back: %w", t, err)
+		return fmt.Errorf("%w: the state of tick %d cannot be taken back: %w", ErrStore, t, err)
 	}
 	l.counts.Loads++
 	return nil

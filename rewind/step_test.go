@@ -155,12 +155,12 @@ func TestAStateThatCannotBeSavedStopsNothingForGood(t *testing.T) {
 	store.save = true
 	_, err := l.Advance()
 	require.ErrorIs(t, err, errDisk)
-	require.EqualError(t, err, "rewind: the state of tick 4 cannot be saved: no room")
+	require.EqualError(t, err, "rewind: the store failed: the state of tick 4 cannot be saved: no room")
 	require.Equal(t, driftback.Tick(4), l.Next())
 
 	require.NoError(t, l.Supply(0, 1, 7))
 	again, err := l.Settle()
-	require.EqualError(t, err, "rewind: the state of tick 2 cannot be saved: no room")
+	require.EqualError(t, err, "rewind: the store failed: the state of tick 2 cannot be saved: no room")
 	require.Zero(t, again)
 	var w world
 	require.ErrorIs(t, l.Snapshot(3, &w), rewind.ErrUnsettled)
@@ -169,7 +169,7 @@ func TestAStateThatCannotBeSavedStopsNothingForGood(t *testing.T) {
 
 	store.save, store.load = false, true
 	_, err = l.Settle()
-	require.EqualError(t, err, "rewind: the state of tick 1 cannot be taken back: no room")
+	require.EqualError(t, err, "rewind: the store failed: the state of tick 1 cannot be taken back: no room")
 	require.ErrorIs(t, l.RewindTo(1), errDisk)
 	require.ErrorIs(t, l.RewindTo(3), errDisk)
 
@@ -181,7 +181,7 @@ func TestAStateThatCannotBeSavedStopsNothingForGood(t *testing.T) {
 	require.Equal(t, want, *l.State())
 
 	store.load = true
-	require.EqualError(t, l.RewindTo(3), "rewind: the state of tick 3 cannot be taken back: no room")
+	require.EqualError(t, l.RewindTo(3), "rewind: the store failed: the state of tick 3 cannot be taken back: no room")
 	require.Equal(t, driftback.Tick(5), l.Next())
 	*l.State() = world{} // what a load that failed half-way may leave
 	store.load = false

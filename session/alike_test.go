@@ -269,7 +269,7 @@ func TestAPolicyThatFailsEndsTheMatchAndDoesNotPanic(t *testing.T) {
 			_, errs[i] = s.Tick(d.net.Now(), pressed(i, s.Stats().Tick))
 		}
 	}
-	require.ErrorIs(t, errs[0], session.ErrInternal)
+	require.ErrorIs(t, errs[0], session.ErrState)
 	require.ErrorContains(t, errs[0], "the disk is full")
 	require.ErrorIs(t, errs[1], session.ErrHalted)
 	require.ErrorContains(t, errs[1], "the disk is full")

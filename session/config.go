@@ -59,11 +59,13 @@ type Config[S any, I comparable] struct {
 	// build information and is not compared where that is missing on either side.
 	Match       uint64
 	Game, Build string
-	// Nonce must be random, and drawn anew for each process and match.
+	// Nonce must be random, and drawn anew for each process and match. Training mode
+	// needs none.
 	Nonce uint64
 
 	// InputDelay is how many ticks after it was read an input takes effect: 0 to
-	// mesh.MaxDelay. 0 is no delay. Peers may differ.
+	// mesh.MaxDelay. 0 is no delay. A participant's first InputDelay ticks run on the
+	// zero input. Peers may differ.
 	InputDelay int
 	// PredictionWindow is how many ticks may run beyond the confirmed ones: 1 to
 	// mesh.MaxWindow, 0 is DefaultWindow, None waits for every input and needs an
@@ -84,8 +86,9 @@ type Config[S any, I comparable] struct {
 	Redundancy int
 	// PeerTimeout is for how long a peer may be silent before the match stalls, 0 is
 	// DefaultPeerTimeout, None is for ever. A peer with nothing to say still speaks
-	// every 100 ms: allow it several of these. RejoinGrace is for how long after that it
-	// may come back before the match ends; 0 ends it at once. JoinTimeout is how long
+	// every 100 ms: allow it several of these. RejoinGrace is for how long after that its
+	// link may come back before the match ends; 0 ends it at once. A process that was
+	// started anew has lost the match. JoinTimeout is how long
 	// the handshake may take, 0 is DefaultJoinTimeout, None is for ever.
 	PeerTimeout, RejoinGrace, JoinTimeout time.Duration
 

@@ -259,7 +259,7 @@ func TestTickRefusesAWrongNumberOfInputsAndOnesTheGameDoesNotKnow(t *testing.T) 
 	s := m.peers[0].session
 	at := m.peers[0].tick()
 	r, err := s.Tick(m.net.Now())
-	require.ErrorContains(t, err, "Tick was given 0 inputs, and this peer plays 1 participants")
+	require.ErrorContains(t, err, "Tick was given 0 inputs, and this peer plays 1: give one")
 	require.Equal(t, session.Stalled, r.Phase)
 	_, err = s.Tick(m.net.Now(), input{}, input{})
 	require.ErrorContains(t, err, "given 2 inputs")

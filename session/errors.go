@@ -20,6 +20,9 @@ var (
 	ErrHalted      = mesh.ErrHalted
 	ErrRefused     = mesh.ErrRefused
 	ErrInternal    = mesh.ErrInternal
+	// ErrState means that the saving policy, or the state's own AppendBinary, has
+	// failed. The error that wraps it says which and why.
+	ErrState = errors.New("session: the state cannot be kept or hashed")
 	// ErrPredictionLimit means that the prediction window was used up and the
 	// session was told to halt then.
 	ErrPredictionLimit = errors.New("session: the prediction window is used up")

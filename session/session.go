@@ -195,7 +195,7 @@ func (m *Lockstep[S, I]) DesyncState(into *S) (t driftback.Tick, ok bool) {
 func (m *Lockstep[S, I]) Tick(now time.Duration, local ...I) (Result, error) {
 	if m.err == nil {
 		if len(local) != len(m.own) {
-			return m.standing(Stalled), fmt.Errorf("session: Tick was given %d inputs, and this peer plays %d participants: give one for each", len(local), len(m.own))
+			return m.standing(Stalled), fmt.Errorf("session: Tick was given %d inputs, and this peer plays %d: give one for each participant that it plays", len(local), len(m.own))
 		}
 		for i, in := range local {
 			if m.cfg.Valid != nil && !m.cfg.Valid(in) {
@@ -342,8 +342,9 @@ func (m *Lockstep[S, I]) stall(t driftback.Tick) {
 	m.result.Phase = Stalled
 	m.await()
 	if m.cfg.AtLimit == Halt && !m.within(t) {
-		m.halt(fmt.Errorf("%w: tick %d is %d ticks beyond the confirmed tick %d, waiting for participants %v",
-			ErrPredictionLimit, t, t-m.confirmed(), m.confirmed(), m.waiting))
+		why := fmt.Sprintf("tick %d is %d ticks beyond the confirmed tick %d, waiting for participants %v",
+			t, t-m.confirmed(), m.confirmed(), m.waiting)
+		m.halt(fmt.Errorf("%w: %s", ErrPredictionLimit, why), "its prediction window is used up: "+why)
 	}
 }
 
@@ -373,7 +374,8 @@ func (m *Lockstep[S, I]) fingerprintDue() {
 		}
 		// Without another peer nobody will disagree.
 		if len(m.peerStats) > 0 {
-			if m.check(m.kept.save(t, state)); m.err != nil {
+			if err := m.kept.save(t, state); err != nil {
+				m.check(fmt.Errorf("%w: the state of tick %d: %w", ErrState, t, err))
 				return
 			}
 		}
@@ -389,7 +391,9 @@ func (m *Lockstep[S, I]) sum(state *S) (sum uint64, ok bool) {
 		return 0, false
 	}
 	sum = uint64(m.hasher.Sum(state))
-	m.check(m.hasher.Err())
+	if err := m.hasher.Err(); err != nil {
+		m.check(fmt.Errorf("%w: %w", ErrState, err))
+	}
 	return sum, true
 }
 
@@ -431,12 +435,13 @@ func (m *Lockstep[S, I]) Finish(at driftback.Tick) error {
 // this and every other peer wraps [ErrHalted].
 func (m *Lockstep[S, I]) Halt(reason string) {
 	if m.err == nil {
-		m.halt(fmt.Errorf("%w here, at tick %d: %s", ErrHalted, m.loop.Next(), reason))
+		m.halt(fmt.Errorf("%w here, at tick %d: %s", ErrHalted, m.loop.Next(), reason), reason)
 	}
 }
 
-func (m *Lockstep[S, I]) halt(err error) {
-	m.mesh.Halt(err)
+// halt ends the match here with err and tells the others in words.
+func (m *Lockstep[S, I]) halt(err error, words string) {
+	m.mesh.Halt(err, words)
 	m.err = m.explain(m.mesh.Err())
 }
 
@@ -449,12 +454,18 @@ func (m *Lockstep[S, I]) Leave() {
 	}
 }
 
-// check ends the match when an invariant of our own is broken, or when the game's
-// saving policy failed.
+// check ends the match when the game's state could not be kept or hashed, or when an
+// invariant of our own is broken.
 func (m *Lockstep[S, I]) check(err error) {
-	if err != nil && m.err == nil {
-		m.halt(fmt.Errorf("%w: %w", ErrInternal, err))
+	switch {
+	case err == nil || m.err != nil:
+		return
+	case errors.Is(err, rewind.ErrStore):
+		err = fmt.Errorf("%w: %w", ErrState, err)
+	case !errors.Is(err, ErrState):
+		err = fmt.Errorf("%w: %w", ErrInternal, err)
 	}
+	m.halt(err, err.Error())
 }
 
 // conclude completes the result of a call.

@@ -75,7 +75,7 @@ func TestEverySettingThatDiffersIsNamedWithBothValuesOnBothSides(t *testing.T) {
 		"prediction window":    {change: func(c *config) { c.PredictionWindow = 9 }, values: [2]string{"8", "9"}},
 		"fingerprint interval": {change: func(c *config) { c.FingerprintEvery = session.None }, values: [2]string{"8", "none"}},
 		"players":              {change: func(c *config) { c.Players = []driftback.Peer{1, 0} }, values: [2]string{"0 1", "1 0"}},
-		"the start state's fingerprint": {change: func(c *config) {
+		"the start state (Initial, Start)": {change: func(c *config) {
 			c.Start = func(seed uint64, s *state) { s.Digest = seed }
 		}},
 		"state layout": {open: func(t *testing.T) func(driftback.Peer, transport.Transport) starter {
@@ -155,7 +155,7 @@ func TestWhatAPeerSaysThatCannotBeAgreedToIsRefusedByName(t *testing.T) {
 		s.sayControl(hello)
 		m.run(5)
 		require.ErrorIs(t, m.peers[0].err, session.ErrRefused)
-		require.ErrorContains(t, m.peers[0].err, `the input delay of participant 1 "61" and this peer with "at most 60"`)
+		require.ErrorContains(t, m.peers[0].err, `the input delay of participant 1 is "61" at peer 1 and "at most 60" here`)
 	})
 	t.Run("participants that are not its own", func(t *testing.T) {
 		m, s, hello := newSpeaker(t, nil)
@@ -163,7 +163,7 @@ func TestWhatAPeerSaysThatCannotBeAgreedToIsRefusedByName(t *testing.T) {
 		s.sayControl(hello)
 		m.run(5)
 		require.ErrorIs(t, m.peers[0].err, session.ErrRefused)
-		require.ErrorContains(t, m.peers[0].err, "the participants that it plays")
+		require.ErrorContains(t, m.peers[0].err, "who plays whom (Players, Self)")
 	})
 	t.Run("another seed", func(t *testing.T) {
 		m, taps := newTappedMatch(t, 2, nil)

@@ -43,7 +43,7 @@ func TestAStateThatCannotBeFingerprintedEndsTheMatchWhateverTickItBegins(t *test
 					break
 				}
 			}
-			require.ErrorIs(t, err, session.ErrInternal)
+			require.ErrorIs(t, err, session.ErrState)
 			require.ErrorIs(t, err, errNoBytes)
 			require.Len(t, m.State().ticks, fails, "it ends there and then")
 		})

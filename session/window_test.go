@@ -256,7 +256,7 @@ func TestHaltAtTheLimitEndsTheMatchByName(t *testing.T) {
 	require.Equal(t, driftback.Tick(session.DefaultWindow), at-confirmed)
 	require.ErrorContains(t, limited.err, fmt.Sprintf("tick %d is 8 ticks beyond the confirmed tick %d, waiting for participants [0]", at, confirmed))
 	require.ErrorIs(t, told.err, session.ErrHalted)
-	require.ErrorContains(t, told.err, fmt.Sprintf("peer 1 at tick %d: session: the prediction window is used up: tick %d", confirmed, at))
+	require.ErrorContains(t, told.err, fmt.Sprintf("peer 1 at tick %d: its prediction window is used up: tick %d", confirmed, at))
 	_, again := limited.session.Tick(0, input{})
 	require.Equal(t, limited.err, again, "every later call says the same")
 
