@@ -3,6 +3,7 @@ package mesh
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/wire"
@@ -12,6 +13,8 @@ import (
 type finishState struct {
 	ready bool
 	msg   wire.Finish
+	// waited is for how long it has been ready.
+	waited time.Duration
 }
 
 // Finish says that this peer has confirmed every tick below at and what the
@@ -91,6 +94,7 @@ func (m *Mesh) judgeFinish() {
 	if m.phase != Playing || !m.finish.ready || m.dispute.open {
 		return
 	}
+	tired := m.cfg.PeerTimeout != None && m.finish.waited >= m.cfg.PeerTimeout
 	for i := range m.links {
 		l := &m.links[i]
 		gone := m.cfg.PeerTimeout != None && l.silence >= m.cfg.PeerTimeout
@@ -99,7 +103,7 @@ func (m *Mesh) judgeFinish() {
 			if !gone {
 				return
 			}
-		case l.owed&owesFinish != 0 && !gone && !l.left:
+		case l.owed&owesFinish != 0 && !gone && !l.left && !tired:
 			return // it would wait for this peer's word
 		case l.finish.HasSum && m.finish.msg.HasSum && l.finish.Sum != m.finish.msg.Sum:
 			if m.prints.waiting(l) && l.up && !gone {

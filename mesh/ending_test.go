@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/driftback/driftback/transport"
 	"github.com/driftback/driftback/wire"
 )
 
@@ -45,6 +46,22 @@ func TestAMatchIsFinishedWhenEverybodySaysSo(t *testing.T) {
 	for _, s := range m.seats {
 		require.ErrorIs(t, s.mesh.Err(), ErrFinished)
 	}
+}
+
+func TestAChannelThatNeverTakesTheLastWordIsNotWaitedForForEver(t *testing.T) {
+	m := played(t, 2, 5, nil)
+	a, b := m.seats[0], m.seats[1]
+	a.refuses = transport.ErrFull
+	for _, s := range m.seats {
+		s.mesh.Finish(5, 0xf1, true)
+	}
+	timeout := int(a.config.PeerTimeout / frame)
+	m.turns(timeout / 2)
+	require.Equal(t, Playing, a.mesh.Phase(), "it may have room yet")
+	m.turns(timeout)
+	require.ErrorIs(t, a.mesh.Err(), ErrFinished, "it has heard all that it needs")
+	m.turns(2 * timeout)
+	require.ErrorIs(t, b.mesh.Err(), ErrFinished, "it has all inputs, and the other is gone")
 }
 
 func TestAlonePlayingTheMatchEndsAtOnce(t *testing.T) {

@@ -60,6 +60,9 @@ func (m *Mesh) judge(passed time.Duration) {
 		}
 	}
 	m.judgeDispute()
+	if m.finish.ready {
+		m.finish.waited += passed
+	}
 	m.judgeFinish()
 }
 

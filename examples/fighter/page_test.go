@@ -473,7 +473,7 @@ func TestAPageThatDoesNotSayGoodbyeIsNotWaitedFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t)
 			b := open(t, s) // which reads nothing from here on, and so answers nothing
-			defer b.conn.CloseNow()
+			defer func() { _ = b.conn.CloseNow() }()
 			from := time.Now()
 			end(s, b)
 			require.Eventually(t, func() bool { return s.Pages() == 0 }, 10*time.Second, 10*time.Millisecond)

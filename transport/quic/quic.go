@@ -215,6 +215,9 @@ func (t *Transport) validate(c Config) error {
 	if c.Identity == nil {
 		return errors.New("quic: Config.Identity is nil: identity.Generate makes one")
 	}
+	if c.Identity.Pin().IsZero() {
+		return errors.New("quic: Config.Identity is empty: identity.Generate makes one")
+	}
 	if int(c.Self) >= driftback.MaxPeers {
 		return fmt.Errorf("quic: Config.Self is %d and must be below %d", c.Self, driftback.MaxPeers)
 	}
@@ -248,8 +251,12 @@ func (t *Transport) validate(c Config) error {
 			return fmt.Errorf("quic: peer %d has a pin, a code and no address: a pinned peer that calls us needs no code", p.Peer)
 		}
 		if p.Addr != "" {
-			if _, _, err := net.SplitHostPort(p.Addr); err != nil {
+			_, port, err := net.SplitHostPort(p.Addr)
+			if err != nil {
 				return fmt.Errorf("quic: the address of peer %d must be host:port: %w", p.Peer, err)
+			}
+			if n, err := net.LookupPort("udp", port); err != nil || n == 0 {
+				return fmt.Errorf("quic: the address of peer %d is %q, and its port must be from 1 to 65535", p.Peer, p.Addr)
 			}
 		}
 		r := &remote{peer: p.Peer, pin: p.Pin, addr: p.Addr, code: p.Code}
