@@ -6,6 +6,7 @@ import (
 	"log"
 	"math/rand/v2"
 	"os"
+	"os/signal"
 	"time"
 
 	"github.com/driftback/driftback"
@@ -33,6 +34,8 @@ func Example_embedding() {
 		self, other = 1, quic.Remote{Peer: 0, Addr: os.Args[1]}
 		other.Pin, other.Code = must(identity.ParsePin(os.Args[2])), must(identity.ParseCode(os.Args[3]))
 	}
+	quit, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
 	me := must(identity.Generate())
 	link := must(quic.Listen(context.Background(), quic.Config{
 		Self: self, Identity: me, Addr: "127.0.0.1:0", Peers: []quic.Remote{other},
@@ -44,10 +47,11 @@ func Example_embedding() {
 		Step: step, Transport: link, Self: self, Players: []driftback.Peer{0, 1},
 		Game: "race", Nonce: rand.Uint64(), InputDelay: 2,
 	}))
+	defer match.Leave() // before the link closes, so that the other side is told
 	start := time.Now()
 	for range time.Tick(time.Second / 60) { // a game has a loop of its own
 		r, err := match.Tick(time.Since(start), Input{Buttons: buttons()}) // never blocks
-		if err != nil {
+		if err != nil || quit.Err() != nil {
 			log.Print(err) // why the match is over, in a sentence
 			return
 		}

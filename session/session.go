@@ -61,7 +61,7 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 	}
 	if c.FingerprintEvery != None {
 		if m.hasher, err = fingerprint.New[S](); err != nil {
-			return nil, fmt.Errorf("session: FingerprintEvery is %d, but the state cannot be fingerprinted; set it to None to compare nothing: %w", c.FingerprintEvery, err)
+			return nil, fmt.Errorf("session: the state cannot be compared between peers: %w (a FingerprintEvery of None, not %d, compares nothing and finds no desync)", err, c.FingerprintEvery)
 		}
 	}
 	m.mesh, err = mesh.New(mesh.Config{
@@ -187,7 +187,8 @@ func (m *Lockstep[S, I]) DesyncState(into *S) (t driftback.Tick, ok bool) {
 // Tick handles what has arrived, re-simulates if a guess was wrong, runs the next
 // tick if the prediction window allows, and sends what is due. It never blocks.
 //
-// now is the time since any fixed moment. local has one input for each participant
+// now is the time since any fixed moment: it goes on from call to call, and is not the
+// length of a frame. Where it stands still no time-out ever comes. local has one input for each participant
 // that this peer plays, in order. They are used when the result is [Advanced] and
 // only then, for the tick that InputFor names; a game keeps pressed edges until
 // they have been used. A wrong number of inputs, or one that Config.Valid refuses,
@@ -417,7 +418,7 @@ func (m *Lockstep[S, I]) finish() {
 // Finish sets the match's last tick: at is the first tick that does not run. It
 // must be alike on every peer and not below the next tick to run. When every peer
 // has confirmed all that came before, the match ends with [ErrFinished]; until
-// then keep calling Tick or Poll. A peer that is to run a tick at which another has
+// then keep calling Tick or Poll. It may be called before the first Tick. A peer that is to run a tick at which another has
 // finished ends the match with a [*MismatchError].
 func (m *Lockstep[S, I]) Finish(at driftback.Tick) error {
 	if at < m.loop.Next() || at < 1 {
@@ -446,7 +447,8 @@ func (m *Lockstep[S, I]) halt(err error, words string) {
 }
 
 // Leave ends the match for this peer and tells the others, whose matches end with
-// [ErrPeerLeft].
+// [ErrPeerLeft]. It sends at once: no other call is needed before the transport is
+// closed.
 func (m *Lockstep[S, I]) Leave() {
 	if m.err == nil {
 		m.mesh.Leave()
