@@ -20,6 +20,7 @@ export class Scene {
     this.frame = null;
     this.boxes = false;
     this.calm = false;
+    this.seconds = 0; // of the newest picture
     this.notice = ''; // over everything, while there is no picture to trust
     new ResizeObserver(() => this.resize()).observe(canvas);
     this.resize();
@@ -27,8 +28,12 @@ export class Scene {
 
   resize() {
     const ratio = Math.min(window.devicePixelRatio || 1, 2);
-    this.canvas.width = Math.max(Math.round(this.canvas.clientWidth * ratio), 300);
-    this.canvas.height = Math.max(Math.round(this.canvas.clientHeight * ratio), 100);
+    const width = Math.max(Math.round(this.canvas.clientWidth * ratio), 300);
+    const height = Math.max(Math.round(this.canvas.clientHeight * ratio), 100);
+    if (width === this.canvas.width && height === this.canvas.height) return;
+    this.canvas.width = width;
+    this.canvas.height = height;
+    this.draw(0, this.seconds); // a new size clears the canvas, after this turn's picture
   }
 
   // unit is a pixel of the writing over the picture.
@@ -48,6 +53,7 @@ export class Scene {
   }
 
   draw(ticks, seconds) {
+    this.seconds = seconds;
     const { context: c, canvas, frame } = this;
     c.setTransform(1, 0, 0, 1, 0, 0);
     const view = frame?.view;
