@@ -227,5 +227,5 @@ func TestAFloodOfHostilePacketsAllocatesNothing(t *testing.T) {
 		a.inbox = messages
 		a.mesh.Poll(m.now)
 	}))
-	require.EqualValues(t, 12*maxDrain, a.mesh.Refused()[Gap])
+	require.EqualValues(t, 12*maxDrain, a.mesh.Refused()[FarAhead])
 }

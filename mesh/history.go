@@ -6,22 +6,28 @@ import (
 	"github.com/driftback/driftback"
 )
 
-// history holds one participant's inputs as bytes: the contiguous run
-// [first, held) of ticks, of which the newest len(ring)/stride are kept.
+// history holds one participant's inputs as bytes: the contiguous run [first, held)
+// of ticks, and some beyond it that have overtaken others. The newest
+// len(ring)/stride ticks are kept.
 type history struct {
 	stride int
 	mask   driftback.Tick
 	ring   []byte
+	came   []bool // by place in the ring: an input from held on has come
 	// held is the first tick that is not held. Everything below it is final.
 	held driftback.Tick
+	end  driftback.Tick // the first tick beyond all that have come
 }
 
 func newHistory(stride, depth int) history {
-	return history{stride: stride, mask: driftback.Tick(depth - 1), ring: make([]byte, stride*depth)}
+	return history{
+		stride: stride, mask: driftback.Tick(depth - 1),
+		ring: make([]byte, stride*depth), came: make([]bool, depth),
+	}
 }
 
 // oldest returns the oldest tick whose input is still kept.
-func (h *history) oldest() driftback.Tick { return max(0, h.held-h.mask-1) }
+func (h *history) oldest() driftback.Tick { return max(0, h.end-h.mask-1) }
 
 // at returns the bytes of tick t, which must be kept. They are borrowed until
 // depth more ticks have been appended.
@@ -30,24 +36,37 @@ func (h *history) at(t driftback.Tick) []byte {
 	return h.ring[i : i+h.stride : i+h.stride]
 }
 
-// append takes the input of the first tick not held.
-func (h *history) append(in []byte) {
-	copy(h.at(h.held), in)
-	h.held++
+// put takes the input of tick t, from held on and less than a ring's length beyond
+// it. It reports whether the input is new.
+func (h *history) put(t driftback.Tick, in []byte) bool {
+	if h.came[t&h.mask] {
+		return false
+	}
+	copy(h.at(t), in)
+	h.came[t&h.mask] = true
+	h.end = max(h.end, t+1)
+	for h.came[h.held&h.mask] {
+		h.came[h.held&h.mask] = false
+		h.held++
+	}
+	return true
 }
+
+// append takes the input of the first tick not held.
+func (h *history) append(in []byte) { h.put(h.held, in) }
 
 // skip takes n neutral inputs, which are all zeros.
 func (h *history) skip(n int) {
 	for range n {
-		clear(h.at(h.held))
-		h.held++
+		h.append(make([]byte, h.stride))
 	}
 }
 
-// contradicts reports whether in differs from what is held for tick t. A tick
+// contradicts reports whether in differs from what has come for tick t. A tick
 // that is no longer kept cannot be contradicted.
 func (h *history) contradicts(t driftback.Tick, in []byte) bool {
-	return t < h.held && t >= h.oldest() && !bytes.Equal(h.at(t), in)
+	known := t < h.held && t >= h.oldest() || t >= h.held && t < h.end && h.came[t&h.mask]
+	return known && !bytes.Equal(h.at(t), in)
 }
 
 // flatten appends the inputs of [from, to), which must be kept, to b.

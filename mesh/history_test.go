@@ -94,3 +94,35 @@ func TestAHistoryGoesOnBeyondTwoToThe31(t *testing.T) {
 	require.Equal(t, driftback.Tick(1<<33-5), h.oldest())
 	require.Equal(t, []byte{2, ^byte(2), 3, ^byte(3)}, h.flatten(nil, 1<<33-1, 1<<33+1))
 }
+
+func TestAHistoryTakesInputsInAnyOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const depth = 16
+		h := newHistory(1, depth)
+		came := map[driftback.Tick]byte{}
+		held := driftback.Tick(0)
+		for range rapid.IntRange(1, 200).Draw(t, "puts") {
+			at := held + driftback.Tick(rapid.IntRange(0, depth-1).Draw(t, "beyond"))
+			in := []byte{rapid.Byte().Draw(t, "input")}
+			was, known := came[at]
+			require.Equal(t, known && was != in[0], h.contradicts(at, in))
+			require.Equal(t, !known, h.put(at, in))
+			if !known {
+				came[at] = in[0]
+			}
+			for {
+				if _, ok := came[held]; !ok {
+					break
+				}
+				held++
+			}
+			require.Equal(t, held, h.held)
+			for tick, in := range came {
+				if tick >= h.oldest() {
+					require.Equal(t, []byte{in}, h.at(tick), "tick %d", tick)
+				}
+			}
+			require.GreaterOrEqual(t, h.oldest(), h.held-depth, "no more is promised than is kept")
+		}
+	})
+}

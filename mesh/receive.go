@@ -71,19 +71,14 @@ func (m *Mesh) receiveRun(l *link, r *wire.Run) {
 		return
 	}
 	h := &m.histories[r.Participant]
-	if r.First > h.held {
-		m.refuse(Gap)
-		return
-	}
 	for i := range r.Count {
 		t := r.First + driftback.Tick(i)
 		in := r.Inputs[i*m.cfg.Stride : (i+1)*m.cfg.Stride]
 		switch {
-		case t < h.held:
-			if h.contradicts(t, in) {
-				m.halt(l, r.Participant, t, h.at(t), in)
-				return
-			}
+		case h.contradicts(t, in):
+			m.halt(l, r.Participant, t, h.at(t), in)
+			return
+		case t < h.held: // again
 		case t >= m.Confirmed()+m.span:
 			m.refuse(FarAhead)
 			return
@@ -91,8 +86,8 @@ func (m *Mesh) receiveRun(l *link, r *wire.Run) {
 			m.refuse(BadInput)
 			return
 		default:
-			h.append(in)
-			l.owesAck = true
+			// One that has overtaken others waits for them; it is acknowledged with them.
+			l.owesAck = h.put(t, in) || l.owesAck
 		}
 	}
 }

@@ -32,14 +32,14 @@ func TestWhatBecomesOfARun(t *testing.T) {
 		"the next few":                     {of(1, 5, 7), 12, 0, false},
 		"old ones again":                   {of(1, 0, 5), 5, 0, false},
 		"old ones and the next":            {of(1, 0, 6), 6, 0, false},
-		"one after a gap":                  {of(1, 6, 1), 5, Gap, true},
+		"one that has overtaken another":   {of(1, 6, 1), 5, 0, false},
 		"one of this peer's own":           {of(0, 5, 1), 5, NotOwner, true},
 		"one of a third peer's":            {of(2, 5, 1), 5, NotOwner, true},
 		"one of nobody's":                  {of(9, 5, 1), 5, NotOwner, true},
 		"as far ahead as may be":           {of(1, 5, int(span)), 5 + span, 0, false},
 		"one further":                      {of(1, 5, int(span)+1), 5 + span, FarAhead, true},
 		"the longest run":                  {of(1, 0, wire.MaxRunTicks), 5 + span, FarAhead, true},
-		"one at the end of time":           {of(1, wire.MaxTick-1, 1), 5, Gap, true},
+		"one at the end of time":           {of(1, wire.MaxTick-1, 1), 5, FarAhead, true},
 		"one that the game does not know":  {wire.Run{Participant: 1, First: 5, Count: 1, Inputs: []byte{0xee, 0xee}}, 5, BadInput, true},
 		"two, of which it knows the first": {wire.Run{Participant: 1, First: 5, Count: 2, Inputs: append(scripted(1, 5, 2), 0xee, 0xee)}, 6, BadInput, true},
 	} {
@@ -74,13 +74,14 @@ func TestADifferentInputForATickIsEvidence(t *testing.T) {
 		"one before the next":           {wire.Run{Participant: 1, First: 4, Count: 2, Inputs: []byte{9, 9, 1, 1}}, 4},
 		"the second of those held":      {wire.Run{Participant: 1, First: 0, Count: 2, Inputs: append(scripted(1, 0, 2), 9, 9)}, 1},
 		"twice the next, in one packet": {wire.Run{}, 5},
+		"one that has overtaken others": {wire.Run{}, 7},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := played(t, 3, 5, nil)
 			a, b := m.seats[0], m.seats[1]
 			if c.run.Count == 0 {
-				a.forge(b, wire.Packet{Runs: []wire.Run{of(1, 5, 1)}})
-				c.run = wire.Run{Participant: 1, First: 5, Count: 1, Inputs: []byte{9, 9}}
+				a.forge(b, wire.Packet{Runs: []wire.Run{of(1, c.tick, 1)}})
+				c.run = wire.Run{Participant: 1, First: c.tick, Count: 1, Inputs: []byte{9, 9}}
 			}
 			a.forge(b, wire.Packet{Runs: []wire.Run{c.run}})
 			a.turn()
@@ -92,6 +93,29 @@ func TestADifferentInputForATickIsEvidence(t *testing.T) {
 			require.ErrorIs(t, m.seats[2].mesh.Err(), ErrHalted)
 			require.ErrorContains(t, m.seats[2].mesh.Err(), "then 0909", "the others are told what was found")
 		})
+	}
+}
+
+func TestInputsThatHaveOvertakenOthersWaitForThem(t *testing.T) {
+	m := played(t, 2, 5, nil)
+	a, b := m.seats[0], m.seats[1]
+	for _, c := range []struct {
+		run  wire.Run
+		held driftback.Tick
+	}{
+		{of(1, 8, 2), 5}, {of(1, 12, 1), 5}, {of(1, 8, 2), 5}, {of(1, 6, 1), 5},
+		{of(1, 5, 1), 7}, {of(1, 7, 1), 10}, {of(1, 9, 5), 14},
+	} {
+		a.forge(b, wire.Packet{Runs: []wire.Run{c.run}})
+		m.now += idleBeat
+		a.turn()
+		require.NoError(t, a.mesh.Err())
+		require.Equal(t, c.held, a.mesh.Held(1), "after %d ticks from %d", c.run.Count, c.run.First)
+		sent := a.packets()
+		require.Equal(t, c.held, sent[len(sent)-1].Acks[0].Next, "what waits is not acknowledged")
+	}
+	for tick := range driftback.Tick(14) {
+		require.Equal(t, scripted(1, tick, 2), a.mesh.Input(1, tick))
 	}
 }
 

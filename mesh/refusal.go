@@ -17,8 +17,6 @@ const (
 	NotOwner
 	// FarAhead: inputs for ticks that the sender cannot have reached.
 	FarAhead
-	// Gap: inputs that do not continue what is held; they are sent again.
-	Gap
 	// BadInput: an input that the game does not know.
 	BadInput
 	// BadAck: an acknowledgement of something that was never sent.
@@ -32,7 +30,7 @@ const (
 
 var refusalNames = [Refusals]string{
 	"malformed", "from a stranger", "of another match", "too early", "not the owner's",
-	"too far ahead", "after a gap", "not a valid input", "a false acknowledgement", "a fingerprint too far ahead",
+	"too far ahead", "not a valid input", "a false acknowledgement", "a fingerprint too far ahead",
 }
 
 // String returns the reason as a few lower-case words.

@@ -202,7 +202,6 @@ func TestBurstsOfSixtyLostPacketsLoseNoInput(t *testing.T) {
 		before := m.peers[1].confirmed
 		m.run(300)
 		require.Equal(t, before, m.peers[1].confirmed, "the match is stuck for good")
-		require.Positive(t, m.peers[1].refused(mesh.Gap))
 	})
 }
 
