@@ -32,7 +32,7 @@ type floor struct {
 	unsafe bool
 }
 
-// floors is ARCHITECTURE's picture as a table. Arrows point down only; a package
+// floors is the building as a table. Arrows point down only; a package
 // the table lacks fails the test, so that a new room is a decision.
 var floors = map[string]floor{
 	"":            {clockless: true},
