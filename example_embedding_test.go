@@ -41,7 +41,9 @@ func Example_embedding() {
 		Self: self, Identity: me, Addr: "127.0.0.1:0", Peers: []quic.Remote{other},
 	}))
 	defer link.Close()
-	fmt.Println(link.LocalAddr(), me.Pin(), other.Code)
+	if self == 0 {
+		fmt.Println(link.LocalAddr(), me.Pin(), other.Code)
+	}
 
 	match := must(session.New(session.Config[State, Input]{
 		Step: step, Transport: link, Self: self, Players: []driftback.Peer{0, 1},
@@ -51,8 +53,10 @@ func Example_embedding() {
 	start := time.Now()
 	for range time.Tick(time.Second / 60) { // a game has a loop of its own
 		r, err := match.Tick(time.Since(start), Input{Buttons: buttons()}) // never blocks
-		if err != nil || quit.Err() != nil {
+		if err != nil {
 			log.Print(err) // why the match is over, in a sentence
+		}
+		if err != nil || quit.Err() != nil {
 			return
 		}
 		draw(match.State(), r.Effects)

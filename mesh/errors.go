@@ -26,8 +26,9 @@ var (
 	// ErrHalted means that the match was halted on purpose, here or by a peer. The
 	// error that wraps it gives the reason.
 	ErrHalted = errors.New("mesh: the match has been halted")
-	// ErrRefused means that a peer refused the match at the handshake, or that what
-	// it sent on the reliable channel could not be understood.
+	// ErrRefused means that a peer refused the match at the handshake, that what it sent
+	// on the reliable channel could not be understood, or that it sent nothing but
+	// inputs that the game does not know.
 	ErrRefused = errors.New("mesh: the match has been refused")
 	// ErrInternal means that an invariant of the mesh's own is broken.
 	ErrInternal = errors.New("mesh: internal error")

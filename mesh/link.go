@@ -26,6 +26,10 @@ type link struct {
 
 	silence     time.Duration
 	interrupted bool
+	// balked says that the newest input that came is one that the game does not know,
+	// and balkedFor for how long none that it knows has come.
+	balked    bool
+	balkedFor time.Duration
 
 	// By our participant, in the order of Mesh.own: the first tick that the peer has
 	// not acknowledged, the first that this round of sending has not come to, and the

@@ -84,10 +84,12 @@ func (m *Mesh) receiveRun(l *link, r *wire.Run) {
 			return
 		case m.cfg.Valid != nil && !m.cfg.Valid(in):
 			m.refuse(BadInput)
+			l.balked = true
 			return
 		default:
 			// One that has overtaken others waits for them; it is acknowledged with them.
 			l.owesAck = h.put(t, in) || l.owesAck
+			l.balked, l.balkedFor = false, 0
 		}
 	}
 }

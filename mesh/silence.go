@@ -46,6 +46,19 @@ func (m *Mesh) judge(passed time.Duration) {
 	}
 	for i := range m.links {
 		l := &m.links[i]
+		if l.balked && m.cfg.PeerTimeout != None {
+			// It never gets further: an input that is refused is sent again for ever.
+			if l.balkedFor += passed; l.balkedFor >= m.cfg.PeerTimeout {
+				held := m.histories[l.plays[0]].held
+				for _, p := range l.plays[1:] {
+					held = min(held, m.histories[p].held)
+				}
+				words := fmt.Sprintf("peer %d has sent nothing but inputs that Valid refuses for %v, from tick %d on",
+					l.peer, l.balkedFor.Round(time.Millisecond), held)
+				m.end(fmt.Errorf("%w: %s", ErrRefused, words), wire.Leave{Reason: leaveHalted, Text: words})
+				return
+			}
+		}
 		if m.cfg.PeerTimeout == None || l.silence < m.cfg.PeerTimeout || m.through(l) {
 			continue
 		}

@@ -37,7 +37,10 @@ const (
 )
 
 // Config says what a match is. Fields marked "alike" must be the same on every
-// peer; the handshake compares them and refuses the match by name.
+// peer. The handshake compares all but functions and refuses the match by name; of
+// Initial and Start it compares the start state, unless fingerprints are off. A Step
+// that differs is found as a desync, and a Valid that differs ends the match when it
+// refuses what a peer sends.
 type Config[S any, I comparable] struct {
 	// Step advances the game by one tick. Required; alike.
 	Step driftback.Step[S, I]
@@ -51,7 +54,8 @@ type Config[S any, I comparable] struct {
 	// Transport carries the messages; the session does not close it. Nil is training
 	// mode, in which Self must play every participant.
 	Transport transport.Transport
-	// Self is this peer. Players[p] is the peer that plays participant p. Alike.
+	// Self is this peer, which must play a participant. Players[p] is the peer that
+	// plays participant p. Alike.
 	Self    driftback.Peer
 	Players []driftback.Peer
 	// Match tells this match from others between the same peers. Game and Build are

@@ -46,7 +46,7 @@ type DesyncError struct {
 }
 
 func (e *DesyncError) Error() string {
-	return fmt.Sprintf("session: desync: as tick %d began the state's fingerprint was %v here and %v at peer %d; a step that is not pure does this, and so do two programs that differ: DesyncState has this peer's state",
+	return fmt.Sprintf("session: desync: as tick %d began the state's fingerprint was %v here and %v at peer %d; a step that is not pure does this, and so do two programs that differ: DesyncState has this peer's state, and Diff of package fingerprint compares two",
 		e.Tick, e.Ours, e.Theirs, e.Peer)
 }
 

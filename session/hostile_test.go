@@ -391,3 +391,47 @@ func TestAFloodDoesNotHoldTheGame(t *testing.T) {
 	m.runUntil(200)
 	require.Greater(t, m.peers[0].refusals(), 200*250)
 }
+
+func TestAPeerWhoseInputsValidRefusesIsNotWaitedForForEver(t *testing.T) {
+	strict := func(in input) bool { return in.Buttons&4 == 0 }
+	m := newMatch(t, 2, func(c *session.Config[state, input]) {
+		if c.Self == 0 {
+			c.Valid, c.PeerTimeout = strict, 2*time.Second
+		}
+	})
+	m.script = func(p int, t driftback.Tick) input {
+		if p == 1 && t == 50 {
+			return input{Buttons: 4} // what peer 1's looser Valid lets pass
+		}
+		return input{Buttons: uint16(t) & 3}
+	}
+	m.run(60)
+	m.requireLive()
+	require.Positive(t, m.peers[0].refused(mesh.BadInput))
+	m.run(400)
+	require.ErrorIs(t, m.peers[0].err, session.ErrRefused)
+	require.ErrorContains(t, m.peers[0].err, "peer 1 has sent nothing but inputs that Valid refuses for 2")
+	require.ErrorContains(t, m.peers[0].err, "from tick 50 on")
+	require.ErrorIs(t, m.peers[1].err, session.ErrHalted)
+	require.ErrorContains(t, m.peers[1].err, "inputs that Valid refuses")
+}
+
+func TestAnInputThatIsRefusedOnceIsForgotten(t *testing.T) {
+	m := newMatch(t, 2, func(c *session.Config[state, input]) { c.PeerTimeout = time.Second })
+	const theirs = 1 << 15
+	m.script = func(p int, t driftback.Tick) input { return input{Buttons: uint16(p)*theirs + uint16(t)&3} }
+	known := true
+	c := m.peers[0].config
+	c.Valid = func(in input) bool { return known || in.Buttons < theirs }
+	m.peers[0].open(c)
+	m.runUntil(50)
+	for range 5 {
+		known = false
+		m.run(40) // two thirds of the time-out
+		known = true
+		m.run(40)
+	}
+	m.requireLive()
+	require.Positive(t, m.peers[0].refused(mesh.BadInput))
+	require.Greater(t, m.peers[0].confirmed, driftback.Tick(150))
+}

@@ -172,7 +172,8 @@ func (m *Lockstep[S, I]) Root(t driftback.Tick) (sum fingerprint.Sum, ok bool) {
 }
 
 // DesyncState copies into into the state whose fingerprint is the Ours of the
-// [*DesyncError] that ended the match; ok is false when it did not end so.
+// [*DesyncError] that ended the match; ok is false when it did not end so. Given the
+// other peer's too, Diff of package fingerprint names the fields that differ.
 func (m *Lockstep[S, I]) DesyncState(into *S) (t driftback.Tick, ok bool) {
 	var desync *DesyncError
 	if !errors.As(m.err, &desync) {

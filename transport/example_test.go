@@ -11,7 +11,7 @@ import (
 	"github.com/driftback/driftback/transport/transporttest"
 )
 
-// room is a transport of your own in forty lines: peers of one process that hand
+// room is a transport of your own in fifty lines: peers of one process that hand
 // each other copies. Yours would hand them to a relay, a lobby service or a socket.
 type room struct {
 	self   driftback.Peer

@@ -26,8 +26,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/driftback/driftback/examples/fighter/sim"
 	"github.com/driftback/driftback/identity"
 	"github.com/driftback/driftback/mesh"
+	"github.com/driftback/driftback/session"
 	"github.com/driftback/driftback/transport/impair"
 )
 
@@ -93,6 +95,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 
 var errInterrupted = errors.New("interrupted")
 
+// defaultRate is in ticks per second.
+const defaultRate = sim.TicksPerSecond
+
 // options are what the command line says.
 type options struct {
 	seed     uint64
@@ -126,9 +131,9 @@ func parse(command string, args []string, stderr io.Writer) (*options, error) {
 	f.SetOutput(io.Discard)
 	f.Uint64Var(&o.seed, "seed", 1, "seed of the bots and of the bad link; what bots see depends on timing, so no two fights are alike")
 	f.Int64Var(&o.ticks, "ticks", 0, "end at this `tick`, the same on both sides; 0 plays on")
-	f.IntVar(&o.rate, "rate", 60, "ticks per second, 1 to 240, the same on both sides")
+	f.IntVar(&o.rate, "rate", defaultRate, "ticks per second, 1 to 240, the same on both sides")
 	f.IntVar(&o.delay, "delay", 2, "input delay in `ticks`")
-	f.IntVar(&o.window, "window", 8, "prediction window in `ticks`; -1 waits for every input")
+	f.IntVar(&o.window, "window", session.DefaultWindow, "prediction window in `ticks`; -1 waits for every input")
 	f.BoolVar(&o.headless, "headless", false, "no page; a bot plays")
 	f.DurationVar(&o.wait, "wait", time.Minute, "how long to wait for the other player")
 	link := "latency=0ms"
@@ -165,6 +170,21 @@ func parse(command string, args []string, stderr io.Writer) (*options, error) {
 		return nil, fmt.Errorf("%q is one argument too many; -help lists the flags", f.Arg(0))
 	}
 	return o, o.validate()
+}
+
+// alike returns the flags that the other player must be given too, each after a
+// blank.
+func (o *options) alike() (flags string) {
+	if o.ticks != 0 {
+		flags += fmt.Sprintf(" -ticks %d", o.ticks)
+	}
+	if o.rate != defaultRate {
+		flags += fmt.Sprintf(" -rate %d", o.rate)
+	}
+	if o.window != session.DefaultWindow {
+		flags += fmt.Sprintf(" -window %d", o.window)
+	}
+	return flags
 }
 
 // parseInvitation reads what the host was told to pass on.

@@ -48,7 +48,8 @@ type pageServer struct {
 	logger   *slog.Logger
 	commands chan command
 	closed   chan struct{}
-	running  sync.WaitGroup // the server and every page
+	serving  sync.WaitGroup // the server
+	running  sync.WaitGroup // every page
 
 	mu      sync.Mutex
 	closing bool
@@ -101,7 +102,7 @@ func newPageServer(addr string, logger *slog.Logger) (*pageServer, error) {
 		Handler:     s.guarded(mux), ReadHeaderTimeout: 5 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}
-	s.running.Go(func() {
+	s.serving.Go(func() {
 		if err := s.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			logger.Error("page: the server stopped", "error", err)
 		}
@@ -165,11 +166,15 @@ func (s *pageServer) Close() error {
 	var err error
 	if first {
 		close(s.closed)
+		// The pages first: one that is just being accepted still belongs to the server,
+		// which would cut it off in the middle of its goodbye.
+		s.running.Wait()
 		if err = s.server.Close(); err != nil {
 			err = fmt.Errorf("page: cannot close the server: %w", err)
 		}
 	}
 	s.running.Wait()
+	s.serving.Wait()
 	return err
 }
 

@@ -465,6 +465,19 @@ func TestCloseSaysGoodbyeAndEndsEverything(t *testing.T) {
 	require.Contains(t, refused.text, "refused")
 }
 
+func TestAPageThatHasOnlyJustConnectedIsToldTheEndToo(t *testing.T) {
+	for range 100 {
+		s := serve(t)
+		b := open(t, s)
+		s.Show(&frame{Phase: "ended", End: "The match is over."})
+		closed := make(chan error, 1)
+		go func() { closed <- s.Close() }()
+		require.Equal(t, "The match is over.", b.see().End)
+		require.Equal(t, websocket.StatusGoingAway, b.farewell())
+		require.NoError(t, <-closed)
+	}
+}
+
 func TestAPageThatDoesNotSayGoodbyeIsNotWaitedFor(t *testing.T) {
 	for name, end := range map[string]func(s *pageServer, b *browser){
 		"when the process ends":               func(s *pageServer, _ *browser) { require.NoError(t, s.Close()) },

@@ -139,7 +139,9 @@ func TestTwoWorldsThatPartAreNoticedByTheParent(t *testing.T) {
 func TestAHostAndAJoinerPlay(t *testing.T) {
 	host := start(t, "host", "-addr", "127.0.0.1:0", "-headless", "-ticks", "120", "-rate", "120")
 	invitation := strings.Fields(host.says(`(?m)^(\S+ \S+ \S+)$`))
-	guest := start(t, append([]string{"join", "-headless", "-ticks", "120", "-rate", "120"}, invitation...)...)
+	pasted := strings.Fields(host.says(`The other player runs: go run ./examples/fighter (join.*)\n`))
+	require.Equal(t, append([]string{"join", "-ticks", "120", "-rate", "120"}, invitation...), pasted)
+	guest := start(t, append([]string{"join", "-headless"}, pasted[1:]...)...)
 	require.Zero(t, guest.end(), "stderr: %s", &guest.stderr)
 	require.Zero(t, host.end(), "stderr: %s", &host.stderr)
 	finished := `finished: tick 120 is confirmed with fingerprint ([0-9a-f]{16})`

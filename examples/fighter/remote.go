@@ -20,7 +20,7 @@ func host(ctx context.Context, o *options, stdout io.Writer) error {
 	}, func(id *identity.Identity, link *quic.Transport) {
 		addr := reachable(link.LocalAddr())
 		fmt.Fprintln(stdout, addr, id.Pin(), code)
-		fmt.Fprintln(stdout, "The other player runs: go run ./examples/fighter join", addr, id.Pin(), code)
+		fmt.Fprintf(stdout, "The other player runs: go run ./examples/fighter join%s %s %s %s\n", o.alike(), addr, id.Pin(), code)
 	})
 }
 
