@@ -232,6 +232,20 @@ func TestMessagesBeforeTheHelloAreRefused(t *testing.T) {
 	require.EqualValues(t, 3, a.mesh.Refused()[Early])
 }
 
+func TestAnEndBeforeEveryHelloIsRefused(t *testing.T) {
+	m := newMatch(t, 3, nil)
+	a, b := m.seats[0], m.seats[1]
+	a.up(b)
+	a.give(b, b.mesh.hello())
+	a.give(b, wire.Finish{At: 5})
+	a.give(b, wire.Disagree{Tick: 5})
+	a.turn()
+	require.Equal(t, Joining, a.mesh.Phase())
+	require.EqualValues(t, 2, a.mesh.Refused()[Early])
+	require.False(t, a.mesh.links[0].finished)
+	require.False(t, a.mesh.links[0].disagreed)
+}
+
 func TestPacketsBeforeTheHandshakeAreRefused(t *testing.T) {
 	m := newMatch(t, 2, nil)
 	a, b := m.seats[0], m.seats[1]
@@ -447,12 +461,13 @@ func TestWhatTheTransportKnowsOfAPeerThatDoesNotComeIsSaid(t *testing.T) {
 
 func TestAPeerThatCannotComeIsNotWaitedFor(t *testing.T) {
 	m := newMatch(t, 3, nil)
-	a, c := m.seats[0], m.seats[2]
+	a, c := m.seats[0], m.seats[1]
 	a.up(c)
 	c.up(a)
 	a.give(c, c.mesh.hello())
 	a.turn()
 	require.Equal(t, Joining, a.mesh.Phase())
+	// Whatever the transport says of a link that is up, it works.
 	a.why, a.hopeless = errors.New("it refuses our code"), true
 	a.turn()
 	require.ErrorIs(t, a.mesh.Err(), ErrNeverJoined)
@@ -460,5 +475,5 @@ func TestAPeerThatCannotComeIsNotWaitedFor(t *testing.T) {
 	require.EqualError(t, a.mesh.Err(), "mesh: a peer has not joined, and cannot: it refuses our code")
 	c.turn()
 	require.ErrorIs(t, c.mesh.Err(), ErrNeverJoined, "the others are told")
-	require.ErrorContains(t, c.mesh.Err(), "peer 1 cannot join")
+	require.ErrorContains(t, c.mesh.Err(), "peer 2 cannot join")
 }

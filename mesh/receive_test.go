@@ -166,6 +166,19 @@ func TestOldInputsAreAcknowledgedAgain(t *testing.T) {
 	require.Equal(t, []wire.Ack{{Participant: 1, Next: 5}}, a.packets()[0].Acks)
 }
 
+func TestAFloodIsHandledAPartAtATime(t *testing.T) {
+	m := playing(t, 2, nil)
+	a, b := m.seats[0], m.seats[1]
+	a.inbox = nil
+	for range 3 * maxDrain {
+		a.forge(b, wire.Packet{})
+	}
+	for left := 2; left >= 0; left-- {
+		a.mesh.Poll(m.now)
+		require.Equal(t, left*maxDrain, len(a.inbox))
+	}
+}
+
 func TestPacketsOfOthersAreRefused(t *testing.T) {
 	m := playing(t, 2, nil)
 	a, b := m.seats[0], m.seats[1]
