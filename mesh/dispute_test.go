@@ -69,6 +69,8 @@ func TestADisputeBetweenTwoWaitsForNoThird(t *testing.T) {
 	a.forge(b, wire.Packet{Sums: wire.Sums{List: []uint64{0xbad}}})
 	a.turn()
 	require.True(t, a.mesh.dispute.open)
+	told := slices.DeleteFunc(a.controls(), func(c wire.Control) bool { return c != wire.Control(wire.Disagree{Tick: 1, Sum: 1}) })
+	require.Len(t, told, 2, "the third may differ too, and waits for this peer's word")
 	a.give(b, wire.Disagree{Tick: 1, Sum: 0xbad})
 	a.turn()
 	require.Equal(t, &DesyncError{Tick: 1, Peer: 1, Ours: 1, Theirs: 0xbad}, a.mesh.Err())
@@ -203,7 +205,7 @@ func TestAnEarlierDifferenceIsNotWaitedForWhenItCannotCome(t *testing.T) {
 		"the link is up, and nothing comes over it":     {time.Second, func(_, _ *seat) {}, time.Second + maxDispute},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := played(t, 2, 4, func(cfg *Config) { cfg.FingerprintEvery, cfg.History, cfg.PeerTimeout = 2, 4, c.timeout })
+			m := played(t, 2, 4, func(cfg *Config) { cfg.FingerprintEvery, cfg.History, cfg.PeerTimeout = 3, 6, c.timeout })
 			a, b := m.seats[0], m.seats[1]
 			a.fingerprint()
 			a.give(b, wire.Finish{At: 4, Sum: 0xbad, HasSum: true})
