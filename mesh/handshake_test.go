@@ -3,6 +3,7 @@ package mesh
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -96,6 +97,27 @@ func TestADifferentStartIsNamed(t *testing.T) {
 		require.Equal(t, hex([2]uint64{0, 5}[i]), mismatch.Ours)
 		require.Equal(t, hex([2]uint64{5, 0}[i]), mismatch.Theirs)
 	}
+}
+
+func TestOfSeveralStartsThatDifferTheFirstIsNamed(t *testing.T) {
+	m := newMatch(t, 3, nil)
+	a := m.seats[0]
+	for _, s := range m.seats[1:] {
+		a.up(s)
+		a.give(s, s.mesh.hello())
+	}
+	a.mesh.Poll(0)
+	require.Equal(t, Agreeing, a.mesh.Phase())
+	for _, s := range m.seats[1:] {
+		a.give(s, wire.Start{Digest: a.mesh.digest, Seed: a.mesh.seed, State: 0xbad, HasState: true})
+	}
+	a.mesh.Poll(1)
+	require.NoError(t, a.mesh.Begin(0xf00d, true))
+	var mismatch *MismatchError
+	require.ErrorAs(t, a.mesh.Err(), &mismatch)
+	require.EqualValues(t, 1, mismatch.Peer)
+	leaves := slices.DeleteFunc(a.controls(), func(c wire.Control) bool { _, ok := c.(wire.Leave); return !ok })
+	require.Len(t, leaves, 2, "and each is told once")
 }
 
 func TestAStartOfSomethingElseIsRefused(t *testing.T) {

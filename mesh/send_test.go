@@ -416,3 +416,19 @@ func TestAFingerprintIsAcknowledgedAtTheNextBeat(t *testing.T) {
 	require.Len(t, list, 1)
 	require.Equal(t, wire.SumAck{Set: true, Next: 1}, list[0].SumAck)
 }
+
+func TestUnacknowledgedIsTheLongestRunOfAnyParticipant(t *testing.T) {
+	m := playing(t, 2, func(c *Config) { c.Players = []driftback.Peer{0, 0, 1} })
+	a := m.seats[0]
+	a.lose = everything
+	for p, n := range []driftback.Tick{3, 1} {
+		for tick := range n {
+			p := driftback.Participant(p)
+			require.NoError(t, a.mesh.Publish(p, tick, scripted(p, tick, 2)))
+		}
+	}
+	m.turns(2)
+	s, ok := a.mesh.Link(1)
+	require.True(t, ok)
+	require.Equal(t, 3, s.Unacknowledged)
+}
