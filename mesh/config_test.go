@@ -66,12 +66,14 @@ func TestTheExtremesOfAConfigWork(t *testing.T) {
 			c.Stride, c.Delay, c.Window, c.Redundancy = 1, 0, 0, 0
 			c.FingerprintEvery, c.History = 1, 2
 		},
+		"the smallest window and the largest redundancy": func(c *Config) { c.Window, c.Redundancy = 0, MaxRedundancy },
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := playing(t, 2, change)
 			start := m.seats[0].mesh.Confirmed()
 			m.goOn(20)
 			require.Greater(t, m.seats[0].mesh.Confirmed(), start+10)
+			require.GreaterOrEqual(t, m.seats[0].mesh.Kept(), m.seats[0].config.Redundancy)
 		})
 	}
 }

@@ -2,12 +2,14 @@ package mesh
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/transport"
 	"github.com/driftback/driftback/wire"
 )
 
@@ -29,6 +31,66 @@ func TestADisputeIsSettledWhenBothHaveSeenIt(t *testing.T) {
 	m.goOn(10)
 	require.Equal(t, &DesyncError{Tick: 3, Peer: 1, Ours: 3, Theirs: ^uint64(3)}, a.mesh.Err())
 	require.Equal(t, &DesyncError{Tick: 3, Peer: 0, Ours: ^uint64(3), Theirs: 3}, b.mesh.Err())
+}
+
+func TestADisputeIsNotSettledBeforeTheOtherIsTold(t *testing.T) {
+	for name, link := range map[string]bool{"while the link is up": true, "but a link that is down is not waited for": false} {
+		t.Run(name, func(t *testing.T) {
+			m := playing(t, 2, func(c *Config) { c.FingerprintEvery, c.History = 1, 2 })
+			a, b := m.seats[0], m.seats[1]
+			a.publish(1)
+			b.publish(1)
+			m.turns(2)
+			a.refuses = transport.ErrFull
+			a.fingerprint()
+			a.forge(b, wire.Packet{Sums: wire.Sums{List: []uint64{0xbad}}})
+			a.turn()
+			if !link {
+				a.down(b, "a cable")
+			}
+			a.give(b, wire.Disagree{Tick: 1, Sum: 0xbad})
+			a.turn()
+			require.Equal(t, link, a.mesh.Phase() == Playing)
+			a.refuses, a.log = nil, nil
+			a.turn()
+			a.turn()
+			require.Equal(t, &DesyncError{Tick: 1, Peer: 1, Ours: 1, Theirs: 0xbad}, a.mesh.Err())
+			require.Equal(t, link, slices.Contains(a.controls(), wire.Control(wire.Disagree{Tick: 1, Sum: 1})))
+		})
+	}
+}
+
+func TestADisputeBetweenTwoWaitsForNoThird(t *testing.T) {
+	m := playing(t, 3, func(c *Config) { c.FingerprintEvery, c.History = 1, 2 })
+	a, b := m.seats[0], m.seats[1]
+	m.goOn(1)
+	m.turns(2)
+	a.fingerprint()
+	a.forge(b, wire.Packet{Sums: wire.Sums{List: []uint64{0xbad}}})
+	a.turn()
+	require.True(t, a.mesh.dispute.open)
+	told := slices.DeleteFunc(a.controls(), func(c wire.Control) bool { return c != wire.Control(wire.Disagree{Tick: 1, Sum: 1}) })
+	require.Len(t, told, 2, "the third may differ too, and waits for this peer's word")
+	a.give(b, wire.Disagree{Tick: 1, Sum: 0xbad})
+	a.turn()
+	require.Equal(t, &DesyncError{Tick: 1, Peer: 1, Ours: 1, Theirs: 0xbad}, a.mesh.Err())
+}
+
+func TestADisagreementIsSaidAgainAfterAReconnection(t *testing.T) {
+	m := playing(t, 2, func(c *Config) { c.FingerprintEvery, c.History = 1, 2 })
+	a, b := m.seats[0], m.seats[1]
+	a.publish(1)
+	b.publish(1)
+	m.turns(2)
+	a.fingerprint()
+	a.forge(b, wire.Packet{Sums: wire.Sums{List: []uint64{0xbad}}})
+	a.turn()
+	require.Contains(t, a.controls(), wire.Disagree{Tick: 1, Sum: 1})
+	b.inbox = nil // it was still on its way
+	a.down(b, "a cable")
+	a.up(b)
+	a.turn()
+	require.Contains(t, a.controls(), wire.Disagree{Tick: 1, Sum: 1})
 }
 
 func TestADisagreementThatComesFirstIsAFingerprint(t *testing.T) {
@@ -130,5 +192,36 @@ func TestAnEarlierDifferenceIsABetterAnswerThanTheLastState(t *testing.T) {
 		var desync *DesyncError
 		require.ErrorAs(t, s.mesh.Err(), &desync)
 		require.EqualValues(t, 4, desync.Tick)
+	}
+}
+
+func TestAnEarlierDifferenceIsNotWaitedForWhenItCannotCome(t *testing.T) {
+	for name, c := range map[string]struct {
+		timeout time.Duration
+		ending  func(a, b *seat)
+		after   time.Duration
+	}{
+		"the link is down, and nobody is ever given up": {None, func(a, b *seat) { a.down(b, "a cable") }, maxDispute},
+		"the link is up, and nothing comes over it":     {time.Second, func(_, _ *seat) {}, time.Second + maxDispute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := played(t, 2, 4, func(cfg *Config) { cfg.FingerprintEvery, cfg.History, cfg.PeerTimeout = 3, 6, c.timeout })
+			a, b := m.seats[0], m.seats[1]
+			a.fingerprint()
+			a.give(b, wire.Finish{At: 4, Sum: 0xbad, HasSum: true})
+			a.turn()
+			a.mesh.Finish(4, 4, true)
+			require.True(t, a.mesh.prints.waiting(&a.mesh.links[0]))
+			require.False(t, a.mesh.dispute.open, "it may come yet")
+			b.closed = true
+			c.ending(a, b)
+			since := m.now
+			for a.mesh.Phase() != Ended {
+				m.turn()
+				require.LessOrEqual(t, m.now-since, time.Minute)
+			}
+			require.Equal(t, &DesyncError{Tick: 4, Peer: 1, Ours: 4, Theirs: 0xbad}, a.mesh.Err())
+			require.InDelta(t, float64(c.after), float64(m.now-since), float64(2*frame))
+		})
 	}
 }

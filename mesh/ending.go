@@ -66,7 +66,7 @@ func (m *Mesh) judgeLast() {
 func (m *Mesh) PlayOn(t driftback.Tick) {
 	for i := range m.links {
 		l := &m.links[i]
-		if m.phase != Playing || m.last != 0 || !l.finished || l.finish.At > t {
+		if m.phase != Playing || !l.finished || l.finish.At > t {
 			continue
 		}
 		m.end(&MismatchError{Peer: l.peer, Setting: "the last tick", Ours: "none", Theirs: fmt.Sprint(l.finish.At)},
@@ -150,9 +150,6 @@ func (m *Mesh) Halt(err error, words string) {
 }
 
 func (m *Mesh) receiveLeave(l *link, leave wire.Leave) {
-	if m.phase == Ended {
-		return
-	}
 	if m.dispute.open {
 		m.endDispute() // it leaves because of that, or takes the only witness away
 		return
@@ -181,7 +178,7 @@ func (m *Mesh) end(err error, leave wire.Leave) {
 	leave.Text = sendable(leave.Text)
 	m.sendOwed()
 	for i := range m.links {
-		if l := &m.links[i]; l.up && l.owed&owesHello == 0 {
+		if l := &m.links[i]; l.up {
 			m.sendControl(l, leave)
 		}
 	}

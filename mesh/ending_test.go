@@ -110,6 +110,17 @@ func TestAFinishThatDiffersEndsTheMatchByName(t *testing.T) {
 	}
 }
 
+func TestPlayingOnEndsAtTheTickThatAnotherGivesNoInputFor(t *testing.T) {
+	m := played(t, 2, 5, nil)
+	a, b := m.seats[0], m.seats[1]
+	b.mesh.Finish(5, 0, false)
+	a.turn()
+	a.mesh.PlayOn(4)
+	require.Equal(t, Playing, a.mesh.Phase())
+	a.mesh.PlayOn(5)
+	require.Equal(t, &MismatchError{Peer: 1, Setting: "the last tick", Ours: "none", Theirs: "5"}, a.mesh.Err())
+}
+
 func TestAFinishThatWaitsForAnothersHelloIsKept(t *testing.T) {
 	// Peer 1 hears of everybody's start, plays and finishes while peer 0 still waits
 	// for the start of peer 2.
@@ -162,6 +173,16 @@ func TestAPeerThatFinishedAndDiedOwesNothingMore(t *testing.T) {
 	require.ErrorIs(t, a.mesh.Err(), ErrFinished)
 }
 
+func TestAPeerThatFinishedAndDiedIsLostToOneThatKnowsNoLastTick(t *testing.T) {
+	m := played(t, 2, 8, nil)
+	a, b := m.seats[0], m.seats[1]
+	b.mesh.Finish(8, 0, false)
+	m.turn()
+	b.closed = true
+	m.turns(int(a.config.PeerTimeout/frame) + 2)
+	require.ErrorIs(t, a.mesh.Err(), ErrPeerLost)
+}
+
 func TestAPeerThatNeverFinishesIsNotWaitedForForEver(t *testing.T) {
 	m := played(t, 2, 5, func(c *Config) { c.RejoinGrace = time.Hour })
 	a, b := m.seats[0], m.seats[1]
@@ -190,6 +211,20 @@ func TestAFinishIsTiedToItsLinkUntilThePeerIsGone(t *testing.T) {
 	m.turns(3)
 	require.ErrorIs(t, a.mesh.Err(), ErrFinished)
 	require.ErrorIs(t, b.mesh.Err(), ErrFinished)
+}
+
+func TestAPeerThatIsGoneAlreadyIsNotWaitedForAgain(t *testing.T) {
+	m := played(t, 2, 5, nil)
+	a, b := m.seats[0], m.seats[1]
+	b.mesh.Finish(5, 0, false)
+	a.mesh.Last(5)
+	m.turn()
+	b.closed = true
+	a.refuses = transport.ErrFull
+	m.turns(int(a.config.PeerTimeout/frame) + 2)
+	require.Equal(t, Playing, a.mesh.Phase())
+	a.mesh.Finish(5, 0, false)
+	require.ErrorIs(t, a.mesh.Err(), ErrFinished)
 }
 
 func TestAPeerThatIsThroughNeedsNotBeTold(t *testing.T) {

@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -215,6 +216,24 @@ func TestAFingerprintIsRepeatedUntilItIsAcknowledged(t *testing.T) {
 	require.NotZero(t, sums())
 	m.turns(20)
 	require.Zero(t, sums(), "it has been acknowledged")
+}
+
+func TestAFingerprintIsNotRepeatedWithinTheRoundTrip(t *testing.T) {
+	m := comparing(t, 1, 2)
+	a, b := m.seats[0], m.seats[1]
+	a.publish(1)
+	b.publish(1)
+	m.turns(2)
+	meter := &a.mesh.links[0].meter
+	meter.roundTrip, meter.jitter = 140*time.Millisecond, 10*time.Millisecond
+	a.fingerprint()
+	a.log, a.lose, b.lose = nil, everything, everything
+	m.turns(20) // at once, then in the first turn after 160 ms
+	sent := 0
+	for _, p := range a.packets() {
+		sent += len(p.Sums.List)
+	}
+	require.Equal(t, 2, sent)
 }
 
 func TestDueAndRootNameMultiplesOfTheInterval(t *testing.T) {

@@ -212,10 +212,6 @@ func (m *Mesh) Begin(state uint64, hasState bool) error {
 }
 
 func (m *Mesh) receiveStart(l *link, s wire.Start) {
-	if !l.greeted {
-		m.refuse(Early)
-		return
-	}
 	if !m.start.ready {
 		l.early = &s
 		return

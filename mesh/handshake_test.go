@@ -3,6 +3,7 @@ package mesh
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -96,6 +97,27 @@ func TestADifferentStartIsNamed(t *testing.T) {
 		require.Equal(t, hex([2]uint64{0, 5}[i]), mismatch.Ours)
 		require.Equal(t, hex([2]uint64{5, 0}[i]), mismatch.Theirs)
 	}
+}
+
+func TestOfSeveralStartsThatDifferTheFirstIsNamed(t *testing.T) {
+	m := newMatch(t, 3, nil)
+	a := m.seats[0]
+	for _, s := range m.seats[1:] {
+		a.up(s)
+		a.give(s, s.mesh.hello())
+	}
+	a.mesh.Poll(0)
+	require.Equal(t, Agreeing, a.mesh.Phase())
+	for _, s := range m.seats[1:] {
+		a.give(s, wire.Start{Digest: a.mesh.digest, Seed: a.mesh.seed, State: 0xbad, HasState: true})
+	}
+	a.mesh.Poll(1)
+	require.NoError(t, a.mesh.Begin(0xf00d, true))
+	var mismatch *MismatchError
+	require.ErrorAs(t, a.mesh.Err(), &mismatch)
+	require.EqualValues(t, 1, mismatch.Peer)
+	leaves := slices.DeleteFunc(a.controls(), func(c wire.Control) bool { _, ok := c.(wire.Leave); return !ok })
+	require.Len(t, leaves, 2, "and each is told once")
 }
 
 func TestAStartOfSomethingElseIsRefused(t *testing.T) {
@@ -230,6 +252,20 @@ func TestMessagesBeforeTheHelloAreRefused(t *testing.T) {
 	a.turn()
 	require.Equal(t, Joining, a.mesh.Phase())
 	require.EqualValues(t, 3, a.mesh.Refused()[Early])
+}
+
+func TestAnEndBeforeEveryHelloIsRefused(t *testing.T) {
+	m := newMatch(t, 3, nil)
+	a, b := m.seats[0], m.seats[1]
+	a.up(b)
+	a.give(b, b.mesh.hello())
+	a.give(b, wire.Finish{At: 5})
+	a.give(b, wire.Disagree{Tick: 5})
+	a.turn()
+	require.Equal(t, Joining, a.mesh.Phase())
+	require.EqualValues(t, 2, a.mesh.Refused()[Early])
+	require.False(t, a.mesh.links[0].finished)
+	require.False(t, a.mesh.links[0].disagreed)
 }
 
 func TestPacketsBeforeTheHandshakeAreRefused(t *testing.T) {
@@ -447,12 +483,13 @@ func TestWhatTheTransportKnowsOfAPeerThatDoesNotComeIsSaid(t *testing.T) {
 
 func TestAPeerThatCannotComeIsNotWaitedFor(t *testing.T) {
 	m := newMatch(t, 3, nil)
-	a, c := m.seats[0], m.seats[2]
+	a, c := m.seats[0], m.seats[1]
 	a.up(c)
 	c.up(a)
 	a.give(c, c.mesh.hello())
 	a.turn()
 	require.Equal(t, Joining, a.mesh.Phase())
+	// Whatever the transport says of a link that is up, it works.
 	a.why, a.hopeless = errors.New("it refuses our code"), true
 	a.turn()
 	require.ErrorIs(t, a.mesh.Err(), ErrNeverJoined)
@@ -460,5 +497,5 @@ func TestAPeerThatCannotComeIsNotWaitedFor(t *testing.T) {
 	require.EqualError(t, a.mesh.Err(), "mesh: a peer has not joined, and cannot: it refuses our code")
 	c.turn()
 	require.ErrorIs(t, c.mesh.Err(), ErrNeverJoined, "the others are told")
-	require.ErrorContains(t, c.mesh.Err(), "peer 1 cannot join")
+	require.ErrorContains(t, c.mesh.Err(), "peer 2 cannot join")
 }

@@ -88,9 +88,10 @@ func New(c Config) (*Mesh, error) {
 	m.cfg.Players = slices.Clone(c.Players)
 	m.cfg.Settings = withRoster(c.Settings, c.Players)
 	// While the owner has not yet read what one Poll brought, the confirmed tick may
-	// move by almost a span and inputs come from almost a span beyond that.
+	// move by almost a span and inputs come from almost a span beyond that. A power of
+	// two that holds as many holds MaxRedundancy too.
 	depth := 1
-	for depth < 2*int(m.span)+c.Redundancy {
+	for depth < 2*int(m.span) {
 		depth *= 2
 	}
 	for i := range m.byNum {

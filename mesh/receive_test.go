@@ -119,6 +119,17 @@ func TestInputsThatHaveOvertakenOthersWaitForThem(t *testing.T) {
 	}
 }
 
+func TestAnInputFarAheadContradictsNothing(t *testing.T) {
+	m := played(t, 2, 5, nil)
+	a, b := m.seats[0], m.seats[1]
+	a.forge(b, wire.Packet{Runs: []wire.Run{of(1, 7, 1)}})
+	far := 7 + driftback.Tick(a.mesh.Kept()) // the same place in the ring
+	a.forge(b, wire.Packet{Runs: []wire.Run{{Participant: 1, First: far, Count: 1, Inputs: []byte{9, 9}}}})
+	a.turn()
+	require.NoError(t, a.mesh.Err())
+	require.EqualValues(t, 1, a.mesh.Refused()[FarAhead])
+}
+
 func TestAnInputThatIsNoLongerKeptCannotBeContradicted(t *testing.T) {
 	m := playing(t, 2, nil)
 	a, b := m.seats[0], m.seats[1]
@@ -164,6 +175,19 @@ func TestOldInputsAreAcknowledgedAgain(t *testing.T) {
 	a.forge(b, wire.Packet{Runs: []wire.Run{of(1, 0, 5)}})
 	m.turns(2)
 	require.Equal(t, []wire.Ack{{Participant: 1, Next: 5}}, a.packets()[0].Acks)
+}
+
+func TestAFloodIsHandledAPartAtATime(t *testing.T) {
+	m := playing(t, 2, nil)
+	a, b := m.seats[0], m.seats[1]
+	a.inbox = nil
+	for range 3 * maxDrain {
+		a.forge(b, wire.Packet{})
+	}
+	for left := 2; left >= 0; left-- {
+		a.mesh.Poll(m.now)
+		require.Equal(t, left*maxDrain, len(a.inbox))
+	}
 }
 
 func TestPacketsOfOthersAreRefused(t *testing.T) {

@@ -106,7 +106,9 @@ func TestWhatIsNewDoesNotWaitForARoundOfWhatIsOld(t *testing.T) {
 	a := m.seats[0]
 	a.lose = everything // so that nothing is acknowledged
 	a.log = nil
-	for tick := range driftback.Tick(200) {
+	l := &a.mesh.links[0]
+	midway := 0
+	for tick := range driftback.Tick(600) {
 		m.now += frame
 		a.publish(1)
 		a.turn()
@@ -114,7 +116,42 @@ func TestWhatIsNewDoesNotWaitForARoundOfWhatIsOld(t *testing.T) {
 		last := list[len(list)-1].Runs[0]
 		require.Equal(t, tick+1, last.First+driftback.Tick(last.Count), "the newest input goes at once")
 		require.LessOrEqual(t, len(list), maxRound+1)
+		if l.midway {
+			midway++
+		}
 	}
+	require.Greater(t, midway, 50, "the control: rounds that took more than one call")
+	for !l.midway {
+		a.turn()
+		m.now += frame
+	}
+	a.log = nil
+	a.forge(m.seats[1], wire.Packet{Acks: []wire.Ack{{Participant: 0, Next: 590}}})
+	m.now += frame
+	a.turn()
+	require.EqualValues(t, 590, a.packets()[0].Runs[0].First, "a round leaves out what has been acknowledged meanwhile")
+}
+
+func TestAPeerThatAcknowledgesNothingIsSentWhatIsKept(t *testing.T) {
+	m := playing(t, 2, nil)
+	a, b := m.seats[0], m.seats[1]
+	b.closed = true
+	kept := driftback.Tick(a.mesh.Kept())
+	for tick := range 2 * kept {
+		a.publish(1)
+		a.forge(b, wire.Packet{Runs: []wire.Run{of(1, tick, 1)}})
+		a.log = nil
+		m.turn()
+	}
+	runs := 0
+	for _, p := range a.packets() {
+		for _, r := range p.Runs {
+			require.GreaterOrEqual(t, r.First, kept)
+			require.Equal(t, of(0, r.First, r.Count), r)
+			runs++
+		}
+	}
+	require.Positive(t, runs)
 }
 
 // smallestRoom returns the smallest datagrams that a config can live with.
@@ -348,4 +385,50 @@ func TestWhatIsNewIsAcknowledgedAtTheNextBeat(t *testing.T) {
 			require.Empty(t, p.Runs, "so that it is not sent again and again")
 		}
 	}
+}
+
+func TestWhatIsNewIsAcknowledgedThoughMoreCameThatIsNot(t *testing.T) {
+	m := played(t, 2, 5, nil)
+	a, b := m.seats[0], m.seats[1]
+	b.closed = true
+	a.forge(b, wire.Packet{Runs: []wire.Run{of(1, 9, 1)}})
+	m.turns(2)
+	a.log = nil
+	a.forge(b, wire.Packet{Runs: []wire.Run{of(1, 5, 1)}})
+	a.forge(b, wire.Packet{Runs: []wire.Run{of(1, 9, 1)}})
+	m.turn()
+	list := a.packets()
+	require.Len(t, list, 1)
+	require.Equal(t, []wire.Ack{{Participant: 1, Next: 6}}, list[0].Acks)
+}
+
+func TestAFingerprintIsAcknowledgedAtTheNextBeat(t *testing.T) {
+	m := comparing(t, 1, 2)
+	a, b := m.seats[0], m.seats[1]
+	a.publish(1)
+	b.publish(2) // this peer lacks nothing, so only the fingerprint makes it speak
+	m.turns(10)
+	b.closed = true
+	a.log = nil
+	a.forge(b, wire.Packet{Sums: wire.Sums{List: []uint64{1}}})
+	m.turn()
+	list := a.packets()
+	require.Len(t, list, 1)
+	require.Equal(t, wire.SumAck{Set: true, Next: 1}, list[0].SumAck)
+}
+
+func TestUnacknowledgedIsTheLongestRunOfAnyParticipant(t *testing.T) {
+	m := playing(t, 2, func(c *Config) { c.Players = []driftback.Peer{0, 0, 1} })
+	a := m.seats[0]
+	a.lose = everything
+	for p, n := range []driftback.Tick{3, 1} {
+		for tick := range n {
+			p := driftback.Participant(p)
+			require.NoError(t, a.mesh.Publish(p, tick, scripted(p, tick, 2)))
+		}
+	}
+	m.turns(2)
+	s, ok := a.mesh.Link(1)
+	require.True(t, ok)
+	require.Equal(t, 3, s.Unacknowledged)
 }

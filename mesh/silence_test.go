@@ -62,6 +62,15 @@ func TestTheErrorOfALostPeerSaysWhyItsLinkWentDown(t *testing.T) {
 	m.turns(100)
 	require.ErrorIs(t, a.mesh.Err(), ErrPeerLost)
 	require.ErrorIs(t, a.mesh.Err(), why)
+
+	m = playing(t, 2, nil)
+	a, b = m.seats[0], m.seats[1]
+	a.down(b, "a cable")
+	a.up(b)
+	b.closed = true
+	m.turns(100)
+	require.ErrorIs(t, a.mesh.Err(), ErrPeerLost)
+	require.NotContains(t, a.mesh.Err().Error(), "a cable", "the link that fell silent is another")
 }
 
 func TestTimeInWhichNobodyPolledIsNotHeldAgainstAPeer(t *testing.T) {

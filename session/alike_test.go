@@ -274,3 +274,18 @@ func TestAPolicyThatFailsEndsTheMatchAndDoesNotPanic(t *testing.T) {
 	require.ErrorIs(t, errs[1], session.ErrHalted)
 	require.ErrorContains(t, errs[1], "the disk is full")
 }
+
+func TestTheStatesKeptForADesyncAreSavedAsTheLoopsAre(t *testing.T) {
+	stores := 0
+	m := newMatch(t, 2, func(c *session.Config[state, input]) {
+		if c.Self == 0 {
+			c.Save = func(places int) (snapshot.Store[state], error) {
+				stores++
+				return snapshot.Assign[state](places)
+			}
+		}
+	})
+	require.Equal(t, 1, stores, "the loop's own")
+	m.runUntil(10 * session.DefaultFingerprintEvery)
+	require.Equal(t, 2, stores, "room for the first states that wait to be compared")
+}

@@ -142,6 +142,9 @@ func TestAPeerThatPlaysOnBeyondTheOthersLastTickEndsTheMatch(t *testing.T) {
 func TestFinishRefusesATickThatHasRunAndAChangeOfMind(t *testing.T) {
 	m := newMatch(t, 2, nil)
 	m.runUntil(50)
+	unplayed, err := session.New(m.config(0, 2, func(c *session.Config[state, input]) { c.Transport = m.peers[0].end }))
+	require.NoError(t, err)
+	require.ErrorContains(t, unplayed.Finish(0), "Finish at tick 0", "a match has a tick")
 	s := m.peers[0].session
 	require.ErrorContains(t, s.Finish(49), "Finish at tick 49, but the next tick to run is")
 	require.ErrorContains(t, s.Finish(-1), "Finish at tick -1")

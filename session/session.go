@@ -179,7 +179,7 @@ func (m *Lockstep[S, I]) DesyncState(into *S) (t driftback.Tick, ok bool) {
 	if !errors.As(m.err, &desync) {
 		return 0, false
 	}
-	if desync.Tick == m.loop.Next() && m.finished {
+	if desync.Tick == m.loop.Next() {
 		return desync.Tick, m.loop.Snapshot(desync.Tick, into) == nil
 	}
 	return desync.Tick, m.kept.load(desync.Tick, into)
@@ -239,9 +239,6 @@ func (m *Lockstep[S, I]) standing(p Phase) Result {
 // begin starts the game from the seed that every peer had a hand in.
 func (m *Lockstep[S, I]) begin() {
 	m.begun = true
-	for p := range m.cfg.Players {
-		m.take(driftback.Participant(p))
-	}
 	if m.cfg.Start != nil {
 		m.cfg.Start(m.mesh.Seed(), m.loop.State())
 	}
@@ -303,7 +300,7 @@ func (m *Lockstep[S, I]) advance(local []I) {
 			return
 		}
 	case t >= m.finishAt:
-		if m.result.Phase = Stalled; m.confirmed() < t {
+		if m.confirmed() < t {
 			m.await()
 		}
 		return
@@ -341,7 +338,6 @@ func (m *Lockstep[S, I]) within(t driftback.Tick) bool {
 
 func (m *Lockstep[S, I]) stall(t driftback.Tick) {
 	m.stalled++
-	m.result.Phase = Stalled
 	m.await()
 	if m.cfg.AtLimit == Halt && !m.within(t) {
 		why := fmt.Sprintf("tick %d is %d ticks beyond the confirmed tick %d, waiting for participants %v",
@@ -405,9 +401,7 @@ func (m *Lockstep[S, I]) finish() {
 	if m.finishAt == None || m.finished || t < m.finishAt || m.confirmed() < t || m.mesh.Phase() != mesh.Playing {
 		return
 	}
-	if due, ok := m.mesh.Due(); ok && due <= t {
-		m.fingerprintDue()
-	}
+	m.fingerprintDue() // of the last tick too, if it is due
 	sum, hasSum := m.sum(m.loop.State())
 	if m.err != nil {
 		return

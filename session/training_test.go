@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/fingerprint"
 	"github.com/driftback/driftback/session"
 	"github.com/driftback/driftback/transport"
 	"github.com/driftback/driftback/transport/loopback"
@@ -41,6 +42,23 @@ func TestTrainingPlaysWhatTheOraclePlaysWithoutANetwork(t *testing.T) {
 			})
 		}
 	}
+}
+
+func TestTheLastTickHasItsFingerprintWhenItIsDue(t *testing.T) {
+	s, err := session.New(session.Config[state, input]{Step: step, Players: []driftback.Peer{0}})
+	require.NoError(t, err)
+	const last = 2 * session.DefaultFingerprintEvery
+	require.NoError(t, s.Finish(last))
+	for err == nil {
+		_, err = s.Tick(0, input{})
+	}
+	require.ErrorIs(t, err, session.ErrFinished)
+	h, err := fingerprint.New[state]()
+	require.NoError(t, err)
+	root, ok := s.Root(last)
+	require.True(t, ok)
+	require.Equal(t, h.Sum(s.State()), root)
+	require.ErrorContains(t, s.Finish(last+1), "but tick 16 has been confirmed as the last")
 }
 
 func TestTrainingCanBeHaltedAndLeft(t *testing.T) {
