@@ -76,6 +76,22 @@ func TestADisputeBetweenTwoWaitsForNoThird(t *testing.T) {
 	require.Equal(t, &DesyncError{Tick: 1, Peer: 1, Ours: 1, Theirs: 0xbad}, a.mesh.Err())
 }
 
+func TestTheFirstDisputeIsTheOneThatIsSettled(t *testing.T) {
+	m := playing(t, 3, func(c *Config) { c.FingerprintEvery, c.History = 1, 2 })
+	a, b, c := m.seats[0], m.seats[1], m.seats[2]
+	m.goOn(1)
+	m.turns(2)
+	a.fingerprint()
+	a.forge(b, wire.Packet{Sums: wire.Sums{List: []uint64{0xbad}}})
+	a.forge(c, wire.Packet{Sums: wire.Sums{List: []uint64{0xdead}}})
+	a.turn()
+	b.closed, c.closed = true, true
+	m.turns(int(maxDispute/(2*frame)) + 1)
+	a.forge(b, wire.Packet{Sums: wire.Sums{First: 1, List: []uint64{0xbad}}})
+	m.turns(int(maxDispute/(2*frame)) + 1)
+	require.Equal(t, &DesyncError{Tick: 1, Peer: 1, Ours: 1, Theirs: 0xbad}, a.mesh.Err(), "and nothing that comes later prolongs it")
+}
+
 func TestADisagreementIsSaidAgainAfterAReconnection(t *testing.T) {
 	m := playing(t, 2, func(c *Config) { c.FingerprintEvery, c.History = 1, 2 })
 	a, b := m.seats[0], m.seats[1]

@@ -166,6 +166,24 @@ func TestAStartOfSomethingElseIsRefused(t *testing.T) {
 	}
 }
 
+func TestTheDigestIsOfEveryDelay(t *testing.T) {
+	// Each peer is told the others' delays by themselves, so one that told two of them
+	// different things is found by the digest alone.
+	digests := map[uint64]bool{}
+	for delay := range 3 {
+		m := newMatch(t, 2, func(c *Config) {
+			if c.Self == 1 {
+				c.Delay = delay
+			}
+		})
+		m.connect()
+		m.turns(3)
+		digests[m.seats[0].mesh.digest] = true
+		require.Equal(t, m.seats[0].mesh.digest, m.seats[1].mesh.digest)
+	}
+	require.Len(t, digests, 3)
+}
+
 func TestTheSeedIsAHandOfEveryPeer(t *testing.T) {
 	seeds := map[uint64]bool{}
 	for nonce := range uint64(3) {

@@ -80,7 +80,7 @@ type Config[S any, I comparable] struct {
 	// FingerprintEvery is how many ticks lie between compared states; 0 is
 	// DefaultFingerprintEvery, None compares nothing. Alike. History is for how many
 	// ticks fingerprints are kept, 0 is DefaultHistory; it must be at least twice the
-	// interval. Against other peers the states of the newest 65 due ticks are kept
+	// interval. Against other peers the states of the newest 64 due ticks are kept
 	// too, as Save puts them away, for [Lockstep.DesyncState].
 	FingerprintEvery, History int
 	// Redundancy is how many of the newest inputs a packet carries at least, even if

@@ -109,7 +109,7 @@ func (l *ledger) settle(final driftback.Tick) {
 		}
 	}
 	l.added, l.removed = l.added[:0], l.removed[:0]
-	for ; l.final < min(final, l.end); l.final++ {
+	for ; l.final < final; l.final++ {
 		e := &l.ticks[l.final&l.mask]
 		for _, effect := range e.confirmed[:e.nConfirmed] {
 			l.reports = append(l.reports, Report{Kind: Confirmed, Tick: l.final, Effect: effect})

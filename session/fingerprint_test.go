@@ -278,15 +278,23 @@ func TestTheStateThatDiffersIsKeptUntilTheReportHoweverLateThatIs(t *testing.T) 
 			m.peers[1].maybeDiffers = true
 			due := driftback.Tick(100/every+1) * driftback.Tick(every)
 			m.runUntil(95)
-			// From here on fingerprints do not get through.
+			// From that tick on fingerprints do not get through, so that its state is the
+			// oldest of all that wait.
+			index := uint64(due)/uint64(every) - 1
 			for _, p := range taps {
 				p.datagram = func(_ driftback.Peer, b []byte, pass func([]byte)) {
-					pass(rewrite(t, b, func(p *wire.Packet) { p.Sums.List, p.SumAck.Set = nil, false }))
+					pass(rewrite(t, b, func(p *wire.Packet) {
+						for len(p.Sums.List) > 0 && p.Sums.First+uint64(len(p.Sums.List)) > index {
+							p.Sums.List = p.Sums.List[:len(p.Sums.List)-1]
+						}
+					}))
 				}
 			}
-			m.run(400)
+			m.run(1000)
 			m.requireLive()
 			for _, p := range m.peers {
+				require.Equal(t, due-driftback.Tick(every), p.session.Stats().Agreed)
+				require.GreaterOrEqual(t, p.confirmed, due+driftback.Tick(63*every), "as many wait as may")
 				require.Greater(t, p.confirmed, due+driftback.Tick(session.DefaultWindow)+20, "the state has left the loop's own snapshots")
 			}
 			for _, p := range taps {

@@ -8,10 +8,10 @@ import (
 
 const (
 	// keptStates is how many states of due ticks are kept: those that may wait to be
-	// compared, and the newest that all peers agree on.
-	keptStates = mesh.MaxUncompared + 1
+	// compared.
+	keptStates = mesh.MaxUncompared
 	// keptTogether is how many are made room for at once.
-	keptTogether = 13
+	keptTogether = 16
 )
 
 // kept holds the confirmed states whose fingerprints other peers have not agreed
@@ -45,7 +45,7 @@ func (k *kept[S]) save(t driftback.Tick, s *S) error {
 // load copies the state of tick t, if it is kept, into s.
 func (k *kept[S]) load(t driftback.Tick, s *S) bool {
 	for i, has := range k.ticks {
-		if has == t && t > 0 && k.stores[i/keptTogether] != nil {
+		if has == t && k.stores[i/keptTogether] != nil {
 			return k.stores[i/keptTogether].Load(i%keptTogether, s) == nil
 		}
 	}

@@ -47,7 +47,6 @@ func (e *encoded[S]) Save(i int, from *S) error {
 		return fmt.Errorf("snapshot: the state's AppendBinary, for place %d: %w", i, err)
 	}
 	if len(b) > MaxEncoded {
-		e.bytes[i] = nil
 		return fmt.Errorf("%w: %d bytes, and at most %d are kept", ErrTooLarge, len(b), MaxEncoded)
 	}
 	e.bytes[i], e.held[i] = b, true

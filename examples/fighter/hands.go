@@ -24,7 +24,7 @@ func newHands(side int, seed uint64) *hands {
 func (h *hands) take(c *command) {
 	switch {
 	case c.Bot:
-		h.human, h.held, h.pressed, h.decided = false, 0, 0, false
+		h.human, h.pressed = false, 0
 	case c.HasButtons:
 		// Looking at a page is not touching it.
 		h.human = h.human || c.Buttons|c.Pressed != 0

@@ -26,7 +26,7 @@ func (s *strip) add(m mark) {
 // note takes what one call of Tick did.
 func (s *strip) note(r *session.Result) {
 	for i := range s.marks {
-		if m := &s.marks[i]; !m.stalled && m.tick >= r.Rerun.From && m.tick < r.Rerun.To {
+		if m := &s.marks[i]; m.tick >= r.Rerun.From && m.tick < r.Rerun.To {
 			m.rerun = true
 		}
 	}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/driftback/driftback"
+
+	"github.com/driftback/driftback/examples/fighter/sim"
+	"github.com/driftback/driftback/rewind"
+	"github.com/driftback/driftback/session"
+	"github.com/driftback/driftback/transport/impair"
+	"github.com/driftback/driftback/transport/loopback"
+)
+
+// shown returns a side that has a page and has not met the other.
+func shown(t *testing.T) *peer {
+	page, err := newPageServer("127.0.0.1:0", slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, page.Close()) })
+	p, err := newPeer(0, &options{rate: 60, window: 8, wait: time.Minute}, loopback.New(1).Open(0), page)
+	require.NoError(t, err)
+	return p
+}
+
+func TestAFrameKeepsTheNewestDepthAndShowsEachEffectOnce(t *testing.T) {
+	p := shown(t)
+	hit := session.Report{Kind: session.Happened, Tick: 6, Effect: driftback.Effect{Kind: sim.KindHit, Args: [3]int32{1}}}
+	p.show(&session.Result{Rerun: rewind.Span{From: 3, To: 7}, Effects: []session.Report{hit}}, 0, nil)
+	require.Equal(t, 4, p.frame.Stats.LastDepth)
+	require.Equal(t, []frameEffect{{Kind: "happened", Name: "hit", Tick: 6, Args: [3]int32{1}}}, p.frame.Effects)
+	p.show(&session.Result{}, 0, nil)
+	require.Equal(t, 4, p.frame.Stats.LastDepth, "of the newest rollback, not of the newest tick")
+	require.Empty(t, p.frame.Effects)
+	p.show(&session.Result{Rerun: rewind.Span{From: 8, To: 9}}, 0, nil)
+	require.Equal(t, 1, p.frame.Stats.LastDepth)
+}
+
+func TestWhatIsSentIsMeasuredOverWholeSeconds(t *testing.T) {
+	var r rate
+	r.note(time.Second, 60, 1200)
+	require.Equal(t, [2]float64{60, 1200}, [2]float64{r.packets, r.bytes})
+	r.note(1500*time.Millisecond, 150, 3000)
+	require.Equal(t, [2]float64{60, 1200}, [2]float64{r.packets, r.bytes}, "not before the second is over")
+	r.note(3*time.Second, 160, 3200)
+	require.Equal(t, [2]float64{50, 1000}, [2]float64{r.packets, r.bytes})
+}
+
+func TestAPagesSlidersSetTheLinkInItsOwnUnits(t *testing.T) {
+	p := shown(t)
+	var asked []impair.Impairment
+	p.impair = func(im impair.Impairment) bool { asked = append(asked, im); return true }
+	p.page.commands <- command{Link: &linkSetting{LatencyMs: 60, JitterMs: 10, LossPercent: 5}}
+	p.page.commands <- command{Link: &linkSetting{LossPercent: 500}}
+	p.obey()
+	want := impair.Impairment{Latency: 60 * time.Millisecond, Jitter: 10 * time.Millisecond, Loss: 0.05}
+	require.Equal(t, []impair.Impairment{want}, asked, "and what no link can do is not asked for")
+	require.Equal(t, want, p.link)
+	p.show(&session.Result{}, 0, nil)
+	require.Equal(t, &linkSetting{LatencyMs: 60, JitterMs: 10, LossPercent: 5}, p.frame.Link)
+}
