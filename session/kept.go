@@ -42,10 +42,11 @@ func (k *kept[S]) save(t driftback.Tick, s *S) error {
 	return nil
 }
 
-// load copies the state of tick t, if it is kept, into s.
+// load copies the state of tick t, if it is kept, into s. A place that has not been
+// used has tick 0, at which no state is due.
 func (k *kept[S]) load(t driftback.Tick, s *S) bool {
 	for i, has := range k.ticks {
-		if has == t && k.stores[i/keptTogether] != nil {
+		if has == t {
 			return k.stores[i/keptTogether].Load(i%keptTogether, s) == nil
 		}
 	}
