@@ -41,7 +41,7 @@ type Options struct {
 // Run plays the matches of many seeds, each twice, and fails the test at the first that
 // breaks a rule: with the rule, the seed, the file of its scenario and that of a smaller
 // one that breaks the same rule, and the command that replays it. It also fails if
-// more than half of the matches are vacuous.
+// more than half of the matches are vacuous, or if ten and more rolled nothing back.
 //
 // -simtest.scenario=FILE plays that file and nothing else.
 func Run[S any, I comparable](t testing.TB, g Game[S, I], o Options) {
@@ -98,6 +98,9 @@ func Run[S any, I comparable](t testing.TB, g Game[S, I], o Options) {
 	}
 	t.Logf("simtest: %d seeds of %v together: %d events, %d rollbacks, %d stalls%s; %d vacuous",
 		n, sum.Simulated.Round(time.Second), sum.Events, sum.Rollbacks, sum.Stalls, happened.String(), vacuous)
+	if n >= 10 && sum.Rollbacks == 0 {
+		t.Fatalf("simtest: nothing was rolled back in %d matches: does the workload press anything?", n)
+	}
 	if 2*vacuous > n {
 		t.Fatalf("simtest: %d of %d matches prove little: %s", vacuous, n, why)
 	}
