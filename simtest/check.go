@@ -3,6 +3,7 @@ package simtest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/zeebo/xxh3"
@@ -223,8 +224,9 @@ func (p *peer[S, I]) checkEnd() {
 		}
 	case may && errors.Is(p.err, session.ErrPeerLost):
 		m.lost = true
-		if heard := p.silence(); heard < m.s.PeerTimeout.Duration()-m.s.Frame.Duration() {
-			p.breaks(RuleEnd, p.next, "it heard something from every peer within %v: %v", heard, p.err)
+		p.silent[p.self] = 0
+		if longest := slices.Max(p.silent); longest < m.s.PeerTimeout.Duration() {
+			p.breaks(RuleEnd, p.next, "it listened in vain to nobody for more than %v: %v", longest, p.err)
 		}
 	case may && errors.Is(p.err, session.ErrNeverJoined) && !p.playing:
 		m.lost = true
@@ -232,16 +234,6 @@ func (p *peer[S, I]) checkEnd() {
 	default:
 		p.breaks(RuleEnd, p.next, "%v", p.err)
 	}
-}
-
-// silence returns how long, by its own clock, the longest silence of another peer is.
-func (p *peer[S, I]) silence() (longest time.Duration) {
-	for q, at := range p.heard {
-		if driftback.Peer(q) != p.self {
-			longest = max(longest, p.m.net.Now()-at)
-		}
-	}
-	return longest / 1000 * time.Duration(1_000_000+p.is.Skew) / 1000
 }
 
 // checkCause judges the ends together: a crash is noticed, unless all that it would have
@@ -277,7 +269,7 @@ func (m *match[S, I]) watchProgress() {
 		}
 		most := 2*m.s.PeerTimeout.Duration() + m.outlook.patience
 		if !slowest.playing {
-			most += joinTimeout
+			most += 2 * joinTimeout // by its own clock, which may be slow
 		}
 		if now-w.ending > most {
 			slowest.breaks(RuleCause, slowest.next, "somebody is gone, and for %v its match has not ended", now-w.ending)

@@ -54,8 +54,12 @@ func (g *Game[S, I]) start(seed uint64) (s S) {
 	return s
 }
 
-// WitnessInput is what a participant of [Witness] presses: any bits.
-type WitnessInput struct{ Buttons uint16 }
+// WitnessInput is what a participant of [Witness] presses: any bits. It is larger than
+// most games' inputs, so that what is not acknowledged soon needs several packets.
+type WitnessInput struct {
+	Buttons uint16
+	Aim     [4]uint32
+}
 
 // WitnessState is the world of [Witness].
 type WitnessState struct {
@@ -81,7 +85,11 @@ func Witness() Game[WitnessState, WitnessInput] {
 		Step:  witness,
 		Start: func(seed uint64, s *WitnessState) { s.Rand.Seed(seed, streamGame) },
 		Input: func(r *rng.PCG, _ driftback.Participant, _ driftback.Tick) WitnessInput {
-			return WitnessInput{Buttons: uint16(r.Uint64())}
+			in := WitnessInput{Buttons: uint16(r.Uint64())}
+			for i := range in.Aim {
+				in.Aim[i] = uint32(r.Uint64())
+			}
+			return in
 		},
 	}
 }
@@ -90,7 +98,9 @@ func witness(s *WitnessState, in []WitnessInput, pass *driftback.Pass) {
 	s.Digest += s.Rand.Uint64()
 	for p, i := range in {
 		s.Digest = (s.Digest ^ uint64(i.Buttons) ^ uint64(p)<<16) * 0x9e3779b97f4a7c15
-		s.Digest ^= s.Digest >> 29
+		for _, aim := range i.Aim {
+			s.Digest = (s.Digest ^ s.Digest>>29 ^ uint64(aim)) * 0x9e3779b97f4a7c15
+		}
 		s.Count[p] += int64(i.Buttons)
 		if i.Buttons&1 == 0 {
 			s.Held[p] = 0

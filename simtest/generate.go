@@ -66,7 +66,7 @@ func (g *generator) match() {
 	s.Frame = pick(d, Micros(16_667), 16_667, 16_667, 16_667, 8_333, 33_333)
 	s.Ticks = d.between(150, 500)
 	s.Hold = pick(d, 1, 3, 7, 7, 12)
-	s.Window = pick(d, 0, 0, 0, 1, 2, 5, 20, 60, None)
+	s.Window = pick(d, 0, 0, 0, 1, 2, 5, 20, 60, 200, None)
 	s.FingerprintEvery = pick(d, 0, 0, 0, 1, 3, 32, None)
 	s.PeerTimeout = pick(d, 0, 0, 20*Second)
 }
@@ -74,8 +74,8 @@ func (g *generator) match() {
 func (g *generator) peer() {
 	d, s := g.shape, &g.s
 	p := Peer{
-		InputDelay: pick(d, 0, 0, 0, 1, 2, 3, 9),
-		Redundancy: pick(d, 0, 0, None, 5, 40),
+		InputDelay: pick(d, 0, 0, 0, 1, 2, 3, 9, 30),
+		Redundancy: pick(d, 0, 0, None, 5, 100),
 		Phase:      d.time(0, 20),
 	}
 	if s.Window == None {

@@ -65,6 +65,7 @@ type peer[S any, I comparable] struct {
 	session *session.Lockstep[S, I]
 	clock   time.Duration // what it shows at the next frame
 	period  time.Duration // of its frames, in true time
+	polled  time.Duration // what its clock showed at the last turn
 	frozen  int
 	gone    bool  // it has crashed
 	err     error // why its match ended
@@ -77,7 +78,7 @@ type peer[S any, I comparable] struct {
 	// that has been reached.
 	confirmed, final driftback.Tick
 	published        driftback.Tick   // the first for which it has pressed nothing
-	heard            []time.Duration  // by peer: when something last came from it
+	silent           []time.Duration  // by peer: for how long it has been listened to in vain
 	inputs           []driftback.Tick // by participant: the first confirmed input not compared
 	root             driftback.Tick   // the next due tick whose fingerprint is compared
 	agreed           driftback.Tick
@@ -151,14 +152,14 @@ func (m *match[S, I]) add(i int) error {
 	is := m.s.Peers[i]
 	p := &peer[S, I]{
 		m: m, self: driftback.Peer(i), is: is, end: m.net.Open(driftback.Peer(i)),
-		clock:  (is.Ahead + is.Phase).Duration(),
+		clock: (is.Ahead + is.Phase).Duration(), polled: (is.Ahead + is.Phase).Duration(),
 		period: time.Duration(int64(m.s.Frame) * 1000 * 1_000_000 / int64(1_000_000+is.Skew)),
-		heard:  make([]time.Duration, len(m.s.Peers)), inputs: make([]driftback.Tick, len(m.owner)),
+		silent: make([]time.Duration, len(m.s.Peers)), inputs: make([]driftback.Tick, len(m.owner)),
 		root: m.every, published: driftback.Tick(is.InputDelay),
 	}
 	nonce := random(m.s.Seed, streamGame, uint64(i))
 	c := session.Config[S, I]{
-		Step: m.game.Step, Transport: &tap{Endpoint: p.end, net: m.net, trace: &m.trace, heard: p.heard},
+		Step: m.game.Step, Transport: &tap{Endpoint: p.end, trace: &m.trace, silent: p.silent},
 		Self: p.self, Players: m.owner, Match: m.s.Seed, Game: m.game.Name, Build: "simtest",
 		Nonce:      nonce.Uint64() | 1<<63, // never 0
 		InputDelay: is.InputDelay, Redundancy: is.Redundancy,
@@ -323,6 +324,12 @@ func (p *peer[S, I]) frame(at time.Duration) {
 		}
 		return
 	}
+	// A peer that was frozen could not have heard anybody meanwhile.
+	passed := min(now-p.polled, p.m.s.PeerTimeout.Duration()/4)
+	for q := range p.silent {
+		p.silent[q] += passed
+	}
+	p.polled = now
 	p.local = p.local[:0]
 	for _, q := range p.is.Plays {
 		p.local = append(p.local, p.m.workload(driftback.Participant(q), p.next+driftback.Tick(p.is.InputDelay)))
@@ -331,13 +338,12 @@ func (p *peer[S, I]) frame(at time.Duration) {
 	p.check(&r, err)
 }
 
-// tap stands between a session and its endpoint, and sees what is sent and when
-// something comes.
+// tap stands between a session and its endpoint, and sees what is sent and who is
+// heard.
 type tap struct {
 	*loopback.Endpoint
-	net   *loopback.Network
-	trace *trace
-	heard []time.Duration
+	trace  *trace
+	silent []time.Duration
 }
 
 func (t *tap) Send(to driftback.Peer, b []byte) {
@@ -357,7 +363,7 @@ func (t *tap) Receive() (transport.Message, bool) {
 	m, ok := t.Endpoint.Receive()
 	if ok {
 		t.trace.add(3, uint64(m.From), uint64(m.Kind), uint64(len(m.Data)))
-		t.heard[m.From] = t.net.Now()
+		t.silent[m.From] = 0
 	}
 	return m, ok
 }

@@ -73,7 +73,7 @@ func (s *Scenario) outlook() outlook {
 	perTick := max(slowest, (late+10*slowest)/Micros(max(s.window()+delay, 1)))
 	o.limit = (quiet + 3*Micros(s.Ticks)*perTick + 2*s.PeerTimeout).Duration() + 4*o.patience
 	if s.crashes() {
-		o.limit += joinTimeout
+		o.limit += 2 * joinTimeout
 	}
 	o.silences = s.silences(late)
 	return o
