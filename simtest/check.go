@@ -162,6 +162,11 @@ func (p *peer[S, I]) checkFingerprints() {
 	if stats.Agreed < p.agreed || stats.Agreed > p.final {
 		p.breaks(RuleFingerprint, stats.Agreed, "all agreed on tick %d and now on %d, with tick %d confirmed", p.agreed, stats.Agreed, p.final)
 	}
+	for _, q := range m.peers {
+		if stats.Agreed >= q.root {
+			p.breaks(RuleFingerprint, stats.Agreed, "it says that all agree, and peer %d has not come to it", q.self)
+		}
+	}
 	p.agreed = stats.Agreed
 	if most := p.agreed + (mesh.MaxUncompared+2)*m.every + m.window; p.next > most {
 		p.breaks(RuleWindow, p.next, "tick %d is the newest on which all agree, so it cannot be beyond tick %d", p.agreed, most)
