@@ -46,6 +46,12 @@ var floors = map[string]floor{
 	"session": {clockless: true, imports: []string{
 		"", "layout", "inputlog", "snapshot", "fingerprint", "rewind", "wire", "mesh", "transport",
 	}},
+	"simtest": {clockless: true, imports: []string{
+		"", "rng", "fingerprint", "snapshot", "mesh", "session", "transport", "transport/loopback",
+		"simtest/internal/files",
+	}},
+	// Where scenarios that fail are kept; the simulation itself touches no file.
+	"simtest/internal/files": {},
 
 	"fixed": {clockless: true},
 	"rng":   {clockless: true},

@@ -1,0 +1,318 @@
+package simtest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/mesh"
+	"github.com/driftback/driftback/session"
+)
+
+// breaks records that a rule does not hold, unless one has been found already.
+func (p *peer[S, I]) breaks(rule Rule, t driftback.Tick, format string, args ...any) {
+	if m := p.m; m.violation == nil {
+		m.violation = &Violation{
+			Rule: rule, Event: m.events - 1, Time: m.net.Now(), Peer: p.self, Tick: t,
+			Detail: fmt.Sprintf(format, args...),
+		}
+	}
+}
+
+// check holds what one turn did against the rules.
+func (p *peer[S, I]) check(r *session.Result, err error) {
+	m := p.m
+	m.trace.add(uint64(r.Phase), uint64(r.Tick), uint64(r.Confirmed), uint64(r.Rerun.From), uint64(r.Rerun.To), uint64(len(r.Effects)))
+	if r.Phase != session.Ended && err != nil {
+		p.breaks(RuleWorkload, r.Tick, "%v", err)
+		return
+	}
+	if !p.begun {
+		p.err = err
+		p.checkEnd()
+		return
+	}
+	if !m.truth.begun {
+		m.truth.begin(p.seed)
+	}
+	final := p.final
+	p.checkOrder(r, final)
+	p.checkInputs()
+	if p.checkState(); m.violation != nil {
+		return
+	}
+	p.checkFingerprints()
+	p.checkEffects(r, errors.Is(err, session.ErrFinished))
+	p.err = err
+	p.checkEnd()
+}
+
+// checkOrder checks the numbers of a turn against those of the one before.
+func (p *peer[S, I]) checkOrder(r *session.Result, final driftback.Tick) {
+	advanced := driftback.Tick(0)
+	// The turn that runs the last tick may end the match.
+	if r.Phase == session.Advanced || r.Phase == session.Ended && r.Tick == p.next+1 {
+		advanced = 1
+		p.published = r.InputFor + 1
+		if want := p.next + driftback.Tick(p.is.InputDelay); r.InputFor != want {
+			p.breaks(RuleMonotonic, p.next, "its input was taken for tick %d and not for %d", r.InputFor, want)
+		}
+	}
+	p.playing = p.playing || r.Phase == session.Advanced || r.Phase == session.Stalled
+	rerun := r.Rerun.To > r.Rerun.From
+	switch {
+	case r.Tick != p.next+advanced:
+		p.breaks(RuleMonotonic, r.Tick, "the next tick was %d and is %d in a turn that is %v", p.next, r.Tick, r.Phase)
+	case r.Confirmed < p.confirmed:
+		p.breaks(RuleMonotonic, r.Confirmed, "the first tick that lacks an input was %d and is %d", p.confirmed, r.Confirmed)
+	case r.Tick > r.Confirmed+p.m.window:
+		p.breaks(RuleWindow, r.Tick, "it predicts %d ticks beyond tick %d, with a window of %d", r.Tick-r.Confirmed, r.Confirmed, p.m.window)
+	case rerun && (r.Rerun.From < final || r.Rerun.To != p.next):
+		p.breaks(RuleWindow, r.Tick, "the ticks from %d to %d were run again, where tick %d was final and tick %d next", r.Rerun.From, r.Rerun.To, final, p.next)
+	}
+	p.next, p.confirmed = r.Tick, r.Confirmed
+}
+
+// checkInputs compares the inputs that have been confirmed with the workload.
+func (p *peer[S, I]) checkInputs() {
+	m := p.m
+	for q := range m.owner {
+		owner := m.peers[m.owner[q]]
+		// What has run with every input is forgotten; its state is compared.
+		t := max(p.inputs[q], min(p.confirmed, p.next))
+		for ; ; t++ {
+			in, confirmed, ok := p.session.Input(driftback.Participant(q), t)
+			if !ok || !confirmed {
+				break
+			}
+			var want I
+			if t >= driftback.Tick(owner.is.InputDelay) {
+				want = m.workload(driftback.Participant(q), t)
+			}
+			switch {
+			case t >= owner.published:
+				p.breaks(RuleInput, t, "it has confirmed %+v of participant %d, who has pressed nothing from tick %d on", in, q, owner.published)
+			case in != want:
+				p.breaks(RuleInput, t, "it has confirmed %+v of participant %d, who pressed %+v", in, q, want)
+			}
+		}
+		p.inputs[q] = t
+		if p.confirmed > owner.published {
+			p.breaks(RuleInput, owner.published, "it has confirmed all below tick %d, but participant %d has pressed nothing from tick %d on", p.confirmed, q, owner.published)
+		}
+	}
+}
+
+// checkState compares the newest confirmed state with the truth.
+func (p *peer[S, I]) checkState() {
+	m := p.m
+	t, err := p.session.ConfirmedState(&p.state)
+	switch {
+	case err != nil:
+		p.breaks(RuleState, t, "there is no confirmed state: %v", err)
+		return
+	case t < p.final || t > p.confirmed:
+		p.breaks(RuleMonotonic, t, "the confirmed state was of tick %d and is of tick %d, where tick %d lacks an input", p.final, t, p.confirmed)
+		return
+	}
+	p.final = t
+	got, want := m.truth.hasher.Sum(&p.state), m.truth.at(t).sum
+	m.trace.add(uint64(t), uint64(got))
+	if got == want {
+		return
+	}
+	state, same := m.truth.again(t)
+	if !same {
+		p.breaks(RulePure, t, "one simulation that ran twice with the same inputs is not in the same state as the tick begins")
+	} else {
+		p.breaks(RuleState, t, "the fingerprint as the tick begins is %v and in truth %v", got, want)
+	}
+	if differ := m.truth.hasher.Diff(nil, state, &p.state); len(differ) > 0 {
+		m.violation.Different, m.violation.Difference = true, differ[0]
+	}
+}
+
+// checkFingerprints compares the fingerprints that have been published with the truth,
+// and what is agreed with what might be.
+func (p *peer[S, I]) checkFingerprints() {
+	m := p.m
+	stats := p.session.Stats()
+	for why, n := range stats.Refused {
+		// A peer may play before another has heard that it does.
+		if n > 0 && mesh.Refusal(why) != mesh.Early {
+			p.breaks(RuleHonest, p.next, "it has dropped something that is %v", mesh.Refusal(why))
+		}
+	}
+	if m.every == 0 || len(m.peers) == 1 {
+		return
+	}
+	for ; p.root <= p.final; p.root += m.every {
+		sum, ok := p.session.Root(p.root)
+		if !ok {
+			break // too many wait to be compared; they are bounded below
+		}
+		if want := m.truth.at(p.root).sum; sum != want {
+			p.breaks(RuleFingerprint, p.root, "it is %v and in truth %v", sum, want)
+		}
+	}
+	if stats.Agreed < p.agreed || stats.Agreed > p.final {
+		p.breaks(RuleFingerprint, stats.Agreed, "all agreed on tick %d and now on %d, with tick %d confirmed", p.agreed, stats.Agreed, p.final)
+	}
+	for _, q := range m.peers {
+		if stats.Agreed >= q.root {
+			p.breaks(RuleFingerprint, stats.Agreed, "it says that all agree, and peer %d has not come to it", q.self)
+		}
+	}
+	p.agreed = stats.Agreed
+	if most := p.agreed + (mesh.MaxUncompared+2)*m.every + m.window; p.next > most {
+		p.breaks(RuleWindow, p.next, "tick %d is the newest on which all agree, so it cannot be beyond tick %d", p.agreed, most)
+	}
+}
+
+// checkEffects compares what was told about effects with the truth.
+func (p *peer[S, I]) checkEffects(r *session.Result, finished bool) {
+	m, d := p.m, &p.told
+	for _, e := range r.Effects {
+		if e.Kind == session.Confirmed {
+			for d.tick < p.final && d.n == len(m.truth.at(d.tick).confirmed) {
+				d.tick, d.n = d.tick+1, 0
+			}
+			if d.tick >= p.final || e.Tick != d.tick || e.Effect != m.truth.at(d.tick).confirmed[d.n] {
+				p.breaks(RuleConfirmed, e.Tick, "%+v was told, which is not the next that was raised, and tick %d is the newest confirmed", e, p.final)
+				return
+			}
+			d.n++
+			continue
+		}
+		undone := e.Kind == session.Undone
+		if undone {
+			m.undone++
+		}
+		if !d.happened(tickEffect{e.Tick, e.Effect}, undone) {
+			p.breaks(RuleEffects, e.Tick, "%+v was told and cannot have been", e)
+		}
+	}
+	if r.Phase == session.Ended && !finished {
+		return // the turn stopped before it told
+	}
+	for d.settled < p.final {
+		t := d.settled
+		if raised := m.truth.at(t).raised; !d.settle(t, raised) {
+			p.breaks(RuleEffects, t, "what was told of it is not %+v, which it raised", raised)
+			return
+		}
+	}
+	for ; d.tick < p.final; d.tick, d.n = d.tick+1, 0 {
+		if all := m.truth.at(d.tick).confirmed; d.n < len(all) {
+			p.breaks(RuleConfirmed, d.tick, "tick %d is confirmed and %+v was not told", p.final, all[d.n])
+			return
+		}
+	}
+}
+
+// checkEnd judges why a peer's match has ended.
+func (p *peer[S, I]) checkEnd() {
+	m := p.m
+	if p.err == nil {
+		return
+	}
+	m.trace.add(xxh3.HashString(p.err.Error()))
+	may := m.crashed || m.outlook.silences
+	switch last := driftback.Tick(m.s.Ticks); {
+	case errors.Is(p.err, session.ErrFinished):
+		if p.next != last || p.final != last {
+			p.breaks(RuleEnd, p.next, "it has finished with tick %d next and tick %d confirmed, and not at tick %d", p.next, p.final, last)
+		}
+	case may && errors.Is(p.err, session.ErrPeerLost):
+		m.lost = true
+		p.silent[p.self] = 0
+		if longest := slices.Max(p.silent); longest < m.s.PeerTimeout.Duration() {
+			p.breaks(RuleEnd, p.next, "it listened in vain to nobody for more than %v: %v", longest, p.err)
+		}
+	case may && errors.Is(p.err, session.ErrNeverJoined) && !p.playing:
+		m.lost = true
+	case m.lost && errors.Is(p.err, session.ErrPeerLeft):
+	default:
+		p.breaks(RuleEnd, p.next, "%v", p.err)
+	}
+}
+
+// checkCause judges the ends together: a crash is noticed, unless all that it would have
+// done was already there.
+func (m *match[S, I]) checkCause() {
+	if !m.crashed || m.lost {
+		return
+	}
+	for _, p := range m.peers {
+		if p.gone && p.published < driftback.Tick(m.s.Ticks) {
+			p.breaks(RuleCause, p.published, "it crashed before it pressed the last input, and no other peer calls it lost")
+		}
+	}
+}
+
+// watch looks for peers that do not go on.
+type watch struct {
+	at     time.Duration // since when the slowest has confirmed nothing
+	final  driftback.Tick
+	ending time.Duration // since when somebody is gone; 0: nobody is
+}
+
+// watchProgress checks that a match goes on once it is quiet.
+func (m *match[S, I]) watchProgress() {
+	now, w, slowest := m.net.Now(), &m.watch, m.slowest()
+	if now < m.outlook.quiet || slowest == nil {
+		return
+	}
+	if m.crashed || m.lost {
+		// Nobody goes on, and all are to end.
+		if w.ending == 0 {
+			w.ending = now
+		}
+		most := 2*m.s.PeerTimeout.Duration() + m.outlook.patience
+		if !slowest.playing {
+			most += 2 * joinTimeout // by its own clock, which may be slow
+		}
+		if now-w.ending > most {
+			slowest.breaks(RuleCause, slowest.next, "somebody is gone, and for %v its match has not ended", now-w.ending)
+		}
+		return
+	}
+	if w.at == 0 || slowest.final > w.final {
+		w.at, w.final = now, slowest.final
+	}
+	switch {
+	case now-w.at > m.outlook.patience:
+		slowest.breaks(RuleProgress, slowest.confirmed, "all faults were over at %v, and for %v it has confirmed nothing", m.outlook.quiet, now-w.at)
+	case now > m.outlook.limit:
+		slowest.breaks(RuleProgress, slowest.confirmed, "all faults were over at %v, and tick %d should be confirmed by now", m.outlook.quiet, m.s.Ticks)
+	}
+	for _, p := range m.peers {
+		p.watchAgreement(now)
+	}
+}
+
+// watchAgreement checks that what a peer has confirmed is agreed on soon.
+func (p *peer[S, I]) watchAgreement(now time.Duration) {
+	if p.m.every == 0 || len(p.m.peers) == 1 || p.err != nil {
+		return
+	}
+	if p.waits <= p.agreed {
+		p.waits, p.since = p.final/p.m.every*p.m.every, now
+	}
+	if p.waits > p.agreed && now-p.since > p.m.outlook.patience {
+		p.breaks(RuleFingerprint, p.waits, "it was confirmed %v ago, and tick %d is the newest on which all agree", now-p.since, p.agreed)
+	}
+}
+
+func (m *match[S, I]) slowest() (slowest *peer[S, I]) {
+	for _, p := range m.peers {
+		if !p.gone && p.err == nil && (slowest == nil || p.final < slowest.final) {
+			slowest = p
+		}
+	}
+	return slowest
+}

@@ -1,0 +1,281 @@
+package simtest
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/driftback/driftback/rng"
+	"github.com/driftback/driftback/transport/loopback"
+)
+
+// Kind says what goes wrong.
+type Kind string
+
+// What can go wrong. "The directions" are those from each peer of From to each of To,
+// where an empty list means every peer.
+const (
+	// Loss: the directions lose Share of their datagrams more than before.
+	Loss Kind = "loss"
+	// Bursts: the directions turn bad and good again together, for random times of
+	// Every on average, and lose Share while they are bad (after Gilbert and Elliott).
+	Bursts Kind = "bursts"
+	// Delay: the directions take By longer; over one direction the link is asymmetric.
+	Delay Kind = "delay"
+	// Reorder: Share of the directions' datagrams are held back by By.
+	Reorder Kind = "reorder"
+	// Duplicate: Share of the directions' datagrams arrive twice.
+	Duplicate Kind = "duplicate"
+	// Block: the directions let nothing through.
+	Block Kind = "block"
+	// Partition: nothing passes between the peers of From and all the others.
+	Partition Kind = "partition"
+	// Clog: the peers of From are cut off one by one, Every apart, all stay so for For, and
+	// then they are released in random order, Every apart.
+	Clog Kind = "clog"
+	// Freeze: the loops of From's peers do not run. Their clocks do.
+	Freeze Kind = "freeze"
+	// Crash: From's peers are gone for good, without a word.
+	Crash Kind = "crash"
+)
+
+// Kinds lists every kind.
+var Kinds = [...]Kind{Loss, Bursts, Delay, Reorder, Duplicate, Block, Partition, Clog, Freeze, Crash}
+
+// Bounds of a fault.
+const (
+	MaxFaultAt    = 600 * Second
+	MaxFaultFor   = 60 * Second
+	MinFaultEvery = 10 * Millisecond
+	MaxFaultEvery = 10 * Second
+)
+
+// Fault is one thing that goes wrong for a while.
+type Fault struct {
+	Kind Kind `json:"kind"`
+	// At is when it begins and For how long it lasts; a Crash lasts for ever.
+	At  Micros `json:"at"`
+	For Micros `json:"for,omitzero"`
+	// From and To are peers; Kind says what they mean to it.
+	From []int `json:"from,omitempty"`
+	To   []int `json:"to,omitempty"`
+	// Share is from 0, exclusive, to 1.
+	Share float64 `json:"share,omitzero"`
+	By    Micros  `json:"by,omitzero"`
+	Every Micros  `json:"every,omitzero"`
+}
+
+// uses says which fields mean something to a kind; the others must be zero.
+type uses struct{ lasts, from, to, share, by, every bool }
+
+var kindUses = map[Kind]uses{
+	Loss:      {lasts: true, to: true, share: true},
+	Bursts:    {lasts: true, to: true, share: true, every: true},
+	Delay:     {lasts: true, to: true, by: true},
+	Reorder:   {lasts: true, to: true, share: true, by: true},
+	Duplicate: {lasts: true, to: true, share: true},
+	Block:     {lasts: true, to: true},
+	Partition: {lasts: true, from: true},
+	Clog:      {lasts: true, from: true, every: true},
+	Freeze:    {lasts: true, from: true},
+	Crash:     {from: true},
+}
+
+func (s *Scenario) validateFaults() error {
+	alive := len(s.Peers)
+	var crashed [MaxPeers]bool
+	for i, f := range s.Faults {
+		in := func(field string) string { return fmt.Sprintf("%s of fault %d (%s)", field, i, f.Kind) }
+		u, ok := kindUses[f.Kind]
+		if !ok {
+			return fmt.Errorf("simtest: fault %d is of kind %q: want one of %v", i, f.Kind, Kinds)
+		}
+		// zeroUnless is 0 for what means nothing to the kind, so that it must be 0.
+		zeroUnless := func(used bool, v int64) int64 {
+			if !used {
+				return 0
+			}
+			return v
+		}
+		err := checkAll(
+			bound{in("at"), int64(f.At), 0, int64(MaxFaultAt), false},
+			bound{in("for"), int64(f.For), zeroUnless(u.lasts, int64(Millisecond)), zeroUnless(u.lasts, int64(MaxFaultFor)), false},
+			bound{in("by"), int64(f.By), zeroUnless(u.by, int64(Millisecond)), zeroUnless(u.by, int64(MaxLatency)), false},
+			bound{in("every"), int64(f.Every), zeroUnless(u.every, int64(MinFaultEvery)), zeroUnless(u.every, int64(MaxFaultEvery)), false},
+			bound{in("the number of peers in from"), int64(len(f.From)), zeroUnless(u.from, 1), int64(len(s.Peers)), false},
+			bound{in("the number of peers in to"), int64(len(f.To)), 0, zeroUnless(u.to, int64(len(s.Peers))), false},
+		)
+		switch {
+		case err != nil:
+			return err
+		case !u.share && f.Share != 0:
+			return fmt.Errorf("simtest: %s is %v, which means nothing to it", in("share"), f.Share)
+		case u.share && !(f.Share > 0 && f.Share <= 1):
+			return fmt.Errorf("simtest: %s is %v: above 0 and up to 1 is allowed", in("share"), f.Share)
+		}
+		for _, list := range [][]int{f.From, f.To} {
+			for j, p := range list {
+				if p < 0 || p >= len(s.Peers) || slices.Contains(list[:j], p) {
+					return fmt.Errorf("simtest: fault %d (%s) names the peers %v: each of 0 to %d at most once", i, f.Kind, list, len(s.Peers)-1)
+				}
+			}
+		}
+		switch {
+		case f.Kind == Crash:
+			for _, p := range f.From {
+				if !crashed[p] {
+					crashed[p] = true
+					alive--
+				}
+			}
+		case f.Kind != Freeze && len(s.pairs(f)) == 0:
+			return fmt.Errorf("simtest: fault %d (%s) is between no two peers", i, f.Kind)
+		}
+	}
+	if alive < len(s.Peers) && s.PeerTimeout == 0 {
+		return fmt.Errorf("simtest: a peer crashes and peerTimeout is 0: nobody would ever miss it")
+	}
+	if alive < 1 {
+		return fmt.Errorf("simtest: every peer crashes: one must be left to tell")
+	}
+	return nil
+}
+
+// end returns when a fault's effect ends.
+func (f Fault) end() Micros {
+	if f.Kind == Clog {
+		return f.At + f.For + Micros(2*len(f.From)-2)*f.Every
+	}
+	return f.At + f.For
+}
+
+// pair is one direction.
+type pair struct{ from, to int }
+
+// pairs returns the directions that a fault is about.
+func (s *Scenario) pairs(f Fault) (list []pair) {
+	has := func(peers []int, p int) bool { return len(peers) == 0 || slices.Contains(peers, p) }
+	for a := range s.Peers {
+		for b := range s.Peers {
+			concerned := false
+			switch f.Kind {
+			case Partition:
+				concerned = slices.Contains(f.From, a) != slices.Contains(f.From, b)
+			case Clog:
+				concerned = slices.Contains(f.From, a) || slices.Contains(f.From, b)
+			case Freeze, Crash:
+			default:
+				concerned = has(f.From, a) && has(f.To, b)
+			}
+			if a != b && concerned {
+				list = append(list, pair{a, b})
+			}
+		}
+	}
+	return list
+}
+
+// A change is a moment at which a fault begins or ends for some directions, or for some
+// peers.
+type change struct {
+	at    Micros
+	fault int
+	on    bool
+	pairs []pair
+	peers []int
+}
+
+// changes returns the moments at which the scenario's faults begin and end, by time.
+// Every fault draws from a sequence of its own, so that leaving one out moves no other.
+func (s *Scenario) changes() []change {
+	var list []change
+	for i, f := range s.Faults {
+		r := random(s.Seed, streamFaults, uint64(f.At))
+		pairs := s.pairs(f)
+		switch f.Kind {
+		case Bursts:
+			on := true
+			for at := f.At; at < f.end(); at += 1 + Micros(r.Uint64n(uint64(2*f.Every))) {
+				list = append(list, change{at, i, on, pairs, nil})
+				on = !on
+			}
+			if !on { // the last change began something
+				list = append(list, change{f.end(), i, false, pairs, nil})
+			}
+		case Clog:
+			for j, p := range f.From {
+				alone := s.pairs(Fault{Kind: Clog, From: []int{p}})
+				list = append(list, change{f.At + Micros(j)*f.Every, i, true, alone, nil})
+			}
+			released := slices.Clone(f.From)
+			for j := range released {
+				k := j + r.IntN(len(released)-j)
+				released[j], released[k] = released[k], released[j]
+				alone := s.pairs(Fault{Kind: Clog, From: released[j : j+1]})
+				list = append(list, change{f.At + f.For + Micros(len(released)-1+j)*f.Every, i, false, alone, nil})
+			}
+		case Crash:
+			list = append(list, change{f.At, i, true, nil, f.From})
+		case Freeze:
+			list = append(list, change{f.At, i, true, nil, f.From}, change{f.end(), i, false, nil, f.From})
+		default:
+			list = append(list, change{f.At, i, true, pairs, nil}, change{f.end(), i, false, pairs, nil})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b change) int { return int(a.at - b.at) })
+	return list
+}
+
+// worsen makes an impairment worse by a fault that is on.
+func (f Fault) worsen(im *loopback.Impairment) {
+	// Rounded before the subtraction, so that no machine fuses the two.
+	either := func(a, b float64) float64 { return 1 - float64((1-a)*(1-b)) }
+	switch f.Kind {
+	case Loss, Bursts:
+		im.Loss = either(im.Loss, f.Share)
+	case Delay:
+		im.Latency += f.By.Duration()
+	case Reorder:
+		im.Reorder = either(im.Reorder, f.Share)
+		im.ReorderBy = max(im.ReorderBy, f.By.Duration())
+	case Duplicate:
+		im.Duplicate = either(im.Duplicate, f.Share)
+	case Block, Partition, Clog:
+		im.Blocked = true
+	default:
+	}
+}
+
+// happened returns which of a direction's counts shows that a fault of this kind
+// happened.
+func (k Kind) happened(s loopback.Stats) uint64 {
+	switch k {
+	case Loss, Bursts:
+		return s.Lost
+	case Delay:
+		return s.Sent
+	case Reorder:
+		return s.Reordered
+	case Duplicate:
+		return s.Duplicated
+	case Block, Partition, Clog:
+		return s.Blocked
+	default:
+		return 0
+	}
+}
+
+// The sequences that a seed gives, one for each purpose, so that a further draw for one
+// moves nothing of another.
+const (
+	streamShape = iota + 1
+	streamLink
+	streamFaults
+	streamWorkload
+	streamGame
+)
+
+// random returns the generator for one purpose, and for one thing of its kind.
+func random(seed, stream, of uint64) rng.PCG {
+	root := rng.New(seed, stream<<32|of)
+	return rng.New(root.Uint64(), root.Uint64())
+}

@@ -1,0 +1,116 @@
+package simtest
+
+import (
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/rng"
+	"github.com/driftback/driftback/session"
+	"github.com/driftback/driftback/snapshot"
+)
+
+// Game is what is played: the functions that a game hands to package session, and what
+// its participants press.
+type Game[S any, I comparable] struct {
+	// Name is session.Config's Game.
+	Name string
+	// Step advances the game by one tick. Required.
+	Step driftback.Step[S, I]
+	// Initial makes the world as tick 0 begins, before Start, anew for every peer and
+	// for the simulation that they are compared with. Nil: the zero value.
+	Initial func() S
+	// Start is session.Config's.
+	Start func(seed uint64, s *S)
+	// Input returns what participant p presses for tick t. Required. It is asked
+	// for one tick by several, in any order and again, and must answer the same: it may
+	// draw from r and look at p and t, and at nothing else. r draws the same numbers for
+	// Scenario.Hold ticks in a row.
+	Input func(r *rng.PCG, p driftback.Participant, t driftback.Tick) I
+	// Save, Valid and Predict are session.Config's.
+	Save    snapshot.Policy[S]
+	Valid   func(in I) bool
+	Predict func(last I, age int) I
+
+	// plant changes what one peer runs. Only this package's tests set it, to show that
+	// the rules notice.
+	plant func(self driftback.Peer, c *session.Config[S, I])
+}
+
+// workload returns what participant p presses for tick t in a scenario.
+func (g *Game[S, I]) workload(s *Scenario) func(p driftback.Participant, t driftback.Tick) I {
+	return func(p driftback.Participant, t driftback.Tick) I {
+		r := random(s.Seed, streamWorkload, uint64(p))
+		r.Seed(r.Uint64(), r.Uint64()+uint64(t)/uint64(s.Hold))
+		return g.Input(&r, p, t)
+	}
+}
+
+// start returns the world as tick 0 begins.
+func (g *Game[S, I]) start(seed uint64) (s S) {
+	if g.Initial != nil {
+		s = g.Initial()
+	}
+	if g.Start != nil {
+		g.Start(seed, &s)
+	}
+	return s
+}
+
+// WitnessInput is what a participant of [Witness] presses: any bits. It is larger than
+// most games' inputs, so that what is not acknowledged soon needs several packets.
+type WitnessInput struct {
+	Buttons uint16
+	Aim     [4]uint32
+}
+
+// WitnessState is the world of [Witness].
+type WitnessState struct {
+	Rand   rng.PCG
+	Ticks  int64
+	Digest uint64
+	Count  [driftback.MaxParticipants]int64
+	Held   [driftback.MaxParticipants]int16 // for how many ticks each has held button 0
+}
+
+// What a step of [Witness] raises.
+const (
+	WitnessPress = iota + 1 // Args[0] has pressed button 0
+	WitnessRound            // confirmed: a number of ticks have passed
+)
+
+// Witness returns a game without any sense that notices everything: each input of each tick
+// changes its state for good, so that a single one that is lost, late, doubled or
+// somebody else's is never made good again.
+func Witness() Game[WitnessState, WitnessInput] {
+	return Game[WitnessState, WitnessInput]{
+		Name:  "witness",
+		Step:  witness,
+		Start: func(seed uint64, s *WitnessState) { s.Rand.Seed(seed, streamGame) },
+		Input: func(r *rng.PCG, _ driftback.Participant, _ driftback.Tick) WitnessInput {
+			in := WitnessInput{Buttons: uint16(r.Uint64())}
+			for i := range in.Aim {
+				in.Aim[i] = uint32(r.Uint64())
+			}
+			return in
+		},
+	}
+}
+
+func witness(s *WitnessState, in []WitnessInput, pass *driftback.Pass) {
+	s.Digest += s.Rand.Uint64()
+	for p, i := range in {
+		s.Digest = (s.Digest ^ uint64(i.Buttons) ^ uint64(p)<<16) * 0x9e3779b97f4a7c15
+		for _, aim := range i.Aim {
+			s.Digest = (s.Digest ^ s.Digest>>29 ^ uint64(aim)) * 0x9e3779b97f4a7c15
+		}
+		s.Count[p] += int64(i.Buttons)
+		if i.Buttons&1 == 0 {
+			s.Held[p] = 0
+			continue
+		}
+		if s.Held[p]++; s.Held[p] == 1 {
+			pass.Raise(driftback.Effect{Kind: WitnessPress, Args: [3]int32{int32(p), int32(s.Digest)}})
+		}
+	}
+	if s.Ticks++; s.Ticks%20 == 0 {
+		pass.RaiseConfirmed(driftback.Effect{Kind: WitnessRound, Args: [3]int32{int32(s.Digest)}})
+	}
+}

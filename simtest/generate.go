@@ -1,0 +1,210 @@
+package simtest
+
+import (
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/rng"
+)
+
+// temper says how bad a generated scenario is.
+type temper int
+
+const (
+	calm temper = iota
+	rough
+	nasty
+)
+
+// Generate returns the scenario of a seed: two to four peers, on links from perfect to
+// awful, with up to eight faults. Equal seeds give equal scenarios. What a seed
+// gives may change with this module's version; a scenario's file does not.
+func Generate(seed uint64) Scenario {
+	shape := random(seed, streamShape, 0)
+	g := generator{
+		shape: &draw{shape}, links: &draw{random(seed, streamShape, 1)}, faults: &draw{random(seed, streamShape, 2)},
+		s: Scenario{Version: Version, Seed: seed},
+	}
+	g.temper = pick(g.shape, calm, calm, calm, rough, rough, rough, rough, nasty, nasty, nasty)
+	g.match()
+	for range pick(g.shape, 2, 2, 2, 2, 3, 3, 4) {
+		g.peer()
+	}
+	g.connect()
+	for range g.faults.between(int(g.temper), [...]int{2, 4, 8}[g.temper]) {
+		g.fault()
+	}
+	if g.faults.Chance(1, 12) {
+		g.crash()
+	}
+	return g.s
+}
+
+type generator struct {
+	s                    Scenario
+	temper               temper
+	shape, links, faults *draw
+	plays                int
+}
+
+// draw is a generator with what this file wants of one.
+type draw struct{ rng.PCG }
+
+// between returns a number from low to high.
+func (d *draw) between(low, high int) int { return low + d.IntN(high-low+1) }
+
+// time returns a time from low to high, in milliseconds.
+func (d *draw) time(low, high int) Micros {
+	return Micros(low)*Millisecond + Micros(d.Uint64n(uint64(Micros(high-low)*Millisecond+1)))
+}
+
+// share returns a share from low to high percent.
+func (d *draw) share(low, high int) float64 { return float64(d.between(low, high)) / 100 }
+
+func pick[T any](d *draw, of ...T) T { return of[d.IntN(len(of))] }
+
+func (g *generator) match() {
+	d, s := g.shape, &g.s
+	s.Frame = pick(d, Micros(16_667), 16_667, 16_667, 16_667, 8_333, 33_333)
+	s.Ticks = d.between(150, 500)
+	s.Hold = pick(d, 1, 3, 7, 7, 12)
+	s.Window = pick(d, 0, 0, 0, 1, 2, 5, 20, 60, 200, None)
+	s.FingerprintEvery = pick(d, 0, 0, 0, 1, 3, 32, None)
+	s.PeerTimeout = pick(d, 0, 0, 20*Second)
+}
+
+func (g *generator) peer() {
+	d, s := g.shape, &g.s
+	p := Peer{
+		InputDelay: pick(d, 0, 0, 0, 1, 2, 3, 9, 30),
+		Redundancy: pick(d, 0, 0, None, 5, 100),
+		Phase:      d.time(0, 20),
+	}
+	if s.Window == None {
+		p.InputDelay = max(p.InputDelay, 1)
+	}
+	if d.Chance(1, 4) {
+		p.Phase = d.time(0, 2000)
+	}
+	if d.Chance(1, 2) {
+		p.Ahead = d.time(-3_600_000, 3_600_000)
+	}
+	switch d.IntN(4) {
+	case 0:
+		p.Skew = d.between(-200, 200) // a clock
+	case 1:
+		p.Skew = d.between(-30_000, 30_000) // a loop that does not keep its rate
+	}
+	for range pick(d, 1, 1, 1, 1, 1, 2) {
+		p.Plays = append(p.Plays, g.plays)
+		g.plays++
+	}
+	s.Peers = append(s.Peers, p)
+}
+
+// connect gives every direction an impairment.
+func (g *generator) connect() {
+	d := g.links
+	latency, jitter, loss := d.time(5, [...]int{40, 120, 250}[g.temper]), d.time(0, [...]int{3, 30, 80}[g.temper]), [...]int{1, 10, 30}[g.temper]
+	for a := range g.s.Peers {
+		for b := range g.s.Peers {
+			if a == b || d.Chance(1, 10) {
+				continue // perfect
+			}
+			l := Link{From: a, To: b, Latency: latency, Jitter: jitter}
+			if g.temper > calm && d.Chance(1, 4) { // asymmetric
+				l.Latency, l.Jitter = d.time(0, 200), d.time(0, 40)
+			}
+			if d.Chance(1, 2) {
+				l.Loss = d.share(0, loss)
+			}
+			if g.temper > calm && d.Chance(1, 3) {
+				l.Reorder, l.ReorderBy = d.share(0, 2*loss), d.time(1, 120)
+			}
+			if d.Chance(1, 3) {
+				l.Duplicate = d.share(0, loss)
+			}
+			g.s.Links = append(g.s.Links, l)
+		}
+	}
+}
+
+// during returns a time at which the match is being played: the handshake takes five
+// messages from when the last peer has come.
+func (g *generator) during() Micros {
+	var begin Micros
+	for _, p := range g.s.Peers {
+		begin = max(begin, p.Phase)
+	}
+	begin += 5 * (g.s.late() + g.s.Frame)
+	length := int(Micros(g.s.Ticks) * g.s.Frame / Millisecond)
+	return begin + g.faults.time(0, length*7/10)
+}
+
+// some returns from low to high peers, without one that crashes.
+func (g *generator) some(low, high int) (list []int) {
+	n := g.faults.between(low, min(high, len(g.s.Peers)))
+	left := make([]int, len(g.s.Peers))
+	for i := range left {
+		left[i] = i
+	}
+	for range n {
+		i := g.faults.IntN(len(left))
+		list = append(list, left[i])
+		left = append(left[:i], left[i+1:]...)
+	}
+	return list
+}
+
+// directions returns From and To: every direction, those from one peer, those to one, or a
+// single one.
+func (g *generator) directions() (from, to []int) {
+	two := g.some(2, 2)
+	switch g.faults.IntN(4) {
+	case 0:
+		return nil, nil
+	case 1:
+		return two[:1], nil
+	case 2:
+		return nil, two[:1]
+	}
+	return two[:1], two[1:]
+}
+
+func (g *generator) fault() {
+	d := g.faults
+	f := Fault{Kind: pick(d, Kinds[:len(Kinds)-1]...), At: g.during()} // not a crash
+	f.For = d.time(100, [...]int{300, 800, 2000}[g.temper])
+	switch f.Kind {
+	case Loss:
+		f.From, f.To = g.directions()
+		f.Share = d.share(30, 100)
+	case Bursts:
+		f.From, f.To = g.directions()
+		f.Share, f.Every = d.share(50, 100), d.time(20, 150)
+	case Delay:
+		f.From, f.To = g.directions()
+		f.By = d.time(20, [...]int{60, 200, 600}[g.temper])
+	case Reorder:
+		f.From, f.To = g.directions()
+		f.Share, f.By = d.share(10, 80), d.time(20, 200)
+	case Duplicate:
+		f.From, f.To = g.directions()
+		f.Share = d.share(20, 100)
+	case Block:
+		f.From, f.To = g.directions()
+	case Partition:
+		f.From = g.some(1, len(g.s.Peers)-1)
+	case Clog:
+		f.From = g.some(1, driftback.MaxParticipants)
+		f.Every = d.time(20, 300)
+	case Freeze:
+		f.From = g.some(1, 2)
+	case Crash: // crash does it
+	}
+	g.s.Faults = append(g.s.Faults, f)
+}
+
+// crash lets one peer crash, which the others notice after a while.
+func (g *generator) crash() {
+	g.s.PeerTimeout = g.faults.time(3000, 8000)
+	g.s.Faults = append(g.s.Faults, Fault{Kind: Crash, At: g.during(), From: g.some(1, 1)})
+}

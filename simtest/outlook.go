@@ -1,0 +1,145 @@
+package simtest
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/driftback/driftback/session"
+)
+
+// outlook is what a scenario allows and promises, worked out from it alone.
+type outlook struct {
+	// quiet is when the last fault has ended.
+	quiet time.Duration
+	// patience is how long, once it is quiet, nothing may move.
+	patience time.Duration
+	// limit is when a match that runs to its end has ended.
+	limit time.Duration
+	// silences: faults may keep a peer silent for so long that it counts as lost.
+	silences bool
+}
+
+// window returns how many ticks may be predicted.
+func (s *Scenario) window() int {
+	if s.Window == 0 {
+		return session.DefaultWindow
+	}
+	return max(s.Window, 0)
+}
+
+// every returns the ticks between fingerprints, or 0.
+func (s *Scenario) every() int {
+	if s.FingerprintEvery == 0 {
+		return session.DefaultFingerprintEvery
+	}
+	return max(s.FingerprintEvery, 0)
+}
+
+// crashes reports whether a peer crashes.
+func (s *Scenario) crashes() bool {
+	return slices.ContainsFunc(s.Faults, func(f Fault) bool { return f.Kind == Crash })
+}
+
+// late returns by how much a datagram is late at the most when nothing is wrong.
+func (s *Scenario) late() (m Micros) {
+	for _, l := range s.Links {
+		m = max(m, l.Latency+l.Jitter+l.ReorderBy)
+	}
+	return m
+}
+
+func (s *Scenario) outlook() outlook {
+	late := s.late()
+	worst := late // with every fault at once
+	var quiet, slowest Micros
+	for _, f := range s.Faults {
+		quiet = max(quiet, f.end())
+		worst += f.By
+	}
+	delay := s.Peers[0].InputDelay
+	for _, p := range s.Peers {
+		slowest = max(slowest, s.Frame*1_000_000/Micros(1_000_000+p.Skew)+1)
+		quiet = max(quiet, p.Phase)
+		delay = min(delay, p.InputDelay)
+	}
+	var o outlook
+	o.quiet = quiet.Duration()
+	// A handshake is five reliable messages in a row, each of which may be lost, and
+	// late by a round trip for it, eight times. An input rides in every packet until it
+	// has come.
+	o.patience = (2*Second + 64*slowest + 5*(17*worst+200*Millisecond)).Duration()
+	// A window of ticks takes as long as an input takes to come, and a few frames.
+	perTick := max(slowest, (late+10*slowest)/Micros(max(s.window()+delay, 1)))
+	o.limit = (quiet + 3*Micros(s.Ticks)*perTick + 2*s.PeerTimeout).Duration() + 4*o.patience
+	if s.crashes() {
+		o.limit += 2 * joinTimeout
+	}
+	o.silences = s.silences(late)
+	return o
+}
+
+// silences reports whether faults other than a crash may keep a peer silent for its
+// time-out. It errs on the side of yes.
+func (s *Scenario) silences(late Micros) bool {
+	if s.PeerTimeout == 0 {
+		return false
+	}
+	if 2*late > s.PeerTimeout {
+		return true
+	}
+	arrives := 1.0
+	for _, l := range s.Links {
+		arrives = min(arrives, 1-l.Loss)
+	}
+	for _, f := range s.Faults {
+		if f.Kind == Loss || f.Kind == Bursts {
+			arrives *= 1 - f.Share
+		}
+	}
+	var silent []Fault
+	for _, f := range s.Faults {
+		switch f.Kind {
+		case Loss, Bursts:
+			if arrives > 0.4 { // thirty in a row are not lost
+				continue
+			}
+		case Delay, Reorder: // what was sent just before comes, and then nothing for a while
+			f.For = f.By
+		case Duplicate, Crash:
+			continue
+		default:
+		}
+		silent = append(silent, f)
+	}
+	slices.SortFunc(silent, func(a, b Fault) int { return cmp.Compare(a.At, b.At) })
+	var from, to Micros
+	for _, f := range silent {
+		if f.At > to {
+			from = f.At
+		}
+		to = max(to, f.end()+late+Second/2)
+		if to-from >= s.PeerTimeout {
+			return true
+		}
+	}
+	return false
+}
+
+// needsGuesses reports whether the links are so slow that some input cannot be there in
+// time, however the peers stand to each other.
+func (s *Scenario) needsGuesses() bool {
+	if s.Window == None || s.Ticks < 100 {
+		return false
+	}
+	for a := range s.Peers {
+		for b := range a {
+			forth, back := s.link(a, b), s.link(b, a)
+			least := forth.Latency - forth.Jitter + back.Latency - back.Jitter
+			if least > time.Duration(s.Peers[a].InputDelay+s.Peers[b].InputDelay+4)*s.Frame.Duration() {
+				return true
+			}
+		}
+	}
+	return false
+}

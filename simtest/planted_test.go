@@ -1,0 +1,343 @@
+package simtest_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/rng"
+	"github.com/driftback/driftback/session"
+	"github.com/driftback/driftback/simtest"
+	"github.com/driftback/driftback/snapshot"
+	"github.com/driftback/driftback/transport"
+	"github.com/driftback/driftback/wire"
+)
+
+type (
+	state  = simtest.WitnessState
+	input  = simtest.WitnessInput
+	config = session.Config[state, input]
+	game   = simtest.Game[state, input]
+)
+
+// stride is the size of an input in bytes.
+const stride = 18
+
+// meddler is a transport that changes what a sound peer sends. Returning nil sends nothing.
+type meddler struct {
+	transport.Transport
+	datagram func(b []byte) []byte
+	reliable func(b []byte) []byte
+}
+
+func (m meddler) Send(to driftback.Peer, b []byte) {
+	if m.datagram != nil {
+		b = m.datagram(b)
+	}
+	if b != nil {
+		m.Transport.Send(to, b)
+	}
+}
+
+func (m meddler) SendReliable(to driftback.Peer, b []byte) error {
+	if m.reliable != nil {
+		b = m.reliable(b)
+	}
+	if b == nil {
+		return nil
+	}
+	return m.Transport.SendReliable(to, b)
+}
+
+// rewrite changes every packet.
+func rewrite(change func(p *wire.Packet)) func(b []byte) []byte {
+	return func(b []byte) []byte {
+		var p wire.Packet
+		if p.Parse(b, stride) != nil {
+			return b
+		}
+		change(&p)
+		out, err := p.Append(nil, stride)
+		if err != nil {
+			return b
+		}
+		return out
+	}
+}
+
+// from plants a transport that changes what peer 0 sends.
+func from(m meddler) func(self driftback.Peer, c *config) {
+	return func(self driftback.Peer, c *config) {
+		if self == 0 && c.Transport != nil {
+			m := m
+			m.Transport = c.Transport
+			c.Transport = m
+		}
+	}
+}
+
+// stepping is the witness with something after its step.
+func stepping(after func(s *state, in []input, pass *driftback.Pass)) game {
+	g := simtest.Witness()
+	whole := g.Step
+	g.Step = func(s *state, in []input, pass *driftback.Pass) {
+		whole(s, in, pass)
+		after(s, in, pass)
+	}
+	return g
+}
+
+// forgetful is a saving policy that loses a field that it should have kept.
+func forgetful(slots int) (snapshot.Store[state], error) {
+	s, err := snapshot.Assign[state](slots)
+	return forgetfulStore{s}, err
+}
+
+type forgetfulStore struct{ snapshot.Store[state] }
+
+func (f forgetfulStore) Load(slot int, into *state) error {
+	kept := into.Count
+	defer func() { into.Count = kept }()
+	return f.Store.Load(slot, into)
+}
+
+// planted are faults of games, of sessions and of what carries their bytes, and the rule
+// that each of them breaks. scenario, if set, is used in place of seeds' own.
+var planted = map[string]struct {
+	game     func() game
+	scenario *simtest.Scenario
+	rule     simtest.Rule
+	field    string // the first that differs
+	says     string
+}{
+	"a step that counts how often it has run, outside the state": {
+		game: func() game {
+			runs := int64(0)
+			return stepping(func(s *state, _ []input, _ *driftback.Pass) { runs++; s.Ticks ^= runs << 32 })
+		},
+		rule: simtest.RulePure, field: "Ticks", says: "one simulation that ran twice",
+	},
+	"a step that goes through a map": {
+		game: func() game {
+			set := map[uint64]bool{1: true, 2: true, 3: true, 4: true, 5: true, 6: true, 7: true, 8: true}
+			return stepping(func(s *state, _ []input, _ *driftback.Pass) {
+				for k := range set {
+					s.Digest = s.Digest*31 + k
+				}
+			})
+		},
+		rule: simtest.RulePure, field: "Digest",
+	},
+	"a step that differs at one peer": {
+		game: func() game {
+			other := stepping(func(s *state, _ []input, _ *driftback.Pass) {
+				if s.Ticks == 70 {
+					s.Count[1]++
+				}
+			}).Step
+			return simtest.Witness().Plant(func(self driftback.Peer, c *config) {
+				if self == 1 {
+					c.Step = other
+				}
+			})
+		},
+		rule: simtest.RuleState, field: "Count[1]", says: "in truth",
+	},
+	"a saving policy that forgets a field": {
+		game: func() game {
+			g := simtest.Witness()
+			g.Save = forgetful
+			return g
+		},
+		rule: simtest.RuleState, field: "Count[0]",
+	},
+	"an input that only its owner sees": {
+		game: func() game {
+			return simtest.Witness().Plant(from(meddler{datagram: rewrite(func(p *wire.Packet) {
+				for i := range p.Runs {
+					r := &p.Runs[i]
+					r.Inputs = append([]byte(nil), r.Inputs...)
+					if at := 40 - int(r.First); r.Participant == 0 && at >= 0 && at < r.Count {
+						r.Inputs[at*stride] ^= 0x80
+					}
+				}
+			})}))
+		},
+		rule: simtest.RuleInput, says: "participant 0, who pressed",
+	},
+	"an input that takes effect too soon": {
+		game: func() game {
+			return simtest.Witness().Plant(func(_ driftback.Peer, c *config) { c.InputDelay = min(c.InputDelay, 1) })
+		},
+		rule: simtest.RuleMonotonic, says: "its input was taken for tick",
+	},
+	"a window that is larger than it says": {
+		game: func() game {
+			return simtest.Witness().Plant(func(_ driftback.Peer, c *config) { c.PredictionWindow = 200 })
+		},
+		rule: simtest.RuleWindow, says: "it predicts",
+	},
+	"a peer that halts": {
+		game: func() game {
+			return simtest.Witness().Plant(from(meddler{reliable: func(b []byte) []byte {
+				if c, err := wire.ParseControl(b); err == nil {
+					if _, ok := c.(wire.Start); ok {
+						b, _ = wire.AppendControl(nil, wire.Leave{Reason: 2, Text: "enough"})
+					}
+				}
+				return b
+			}}))
+		},
+		rule: simtest.RuleEnd,
+	},
+	"a peer that falls silent": {
+		game: func() game {
+			sent := 0
+			return simtest.Witness().Plant(from(meddler{datagram: func(b []byte) []byte {
+				if sent++; sent > 60 {
+					return nil
+				}
+				return b
+			}}))
+		},
+		rule: simtest.RuleProgress, says: "it has confirmed nothing",
+	},
+	"fingerprints that are never sent": {
+		game: func() game {
+			return simtest.Witness().Plant(from(meddler{datagram: rewrite(func(p *wire.Packet) { p.Sums.List = nil })}))
+		},
+		scenario: &simtest.Scenario{
+			Version: simtest.Version, Ticks: 1500, Frame: 16_667, Hold: 3, Window: 60, FingerprintEvery: 32,
+			Peers: []simtest.Peer{{Plays: []int{0}}, {Plays: []int{1}}},
+		},
+		rule: simtest.RuleFingerprint, says: "the newest on which all agree",
+	},
+	"an effect that is raised by the run and not by the tick": {
+		game: func() game {
+			newest := driftback.Tick(-1)
+			return stepping(func(_ *state, _ []input, pass *driftback.Pass) {
+				if pass.Tick() > newest || pass.Tick() == 0 {
+					newest = pass.Tick()
+					pass.Raise(driftback.Effect{Kind: 77})
+				}
+			})
+		},
+		rule: simtest.RuleEffects,
+	},
+	"a confirmed effect that is raised by the run and not by the tick": {
+		game: func() game {
+			newest := driftback.Tick(-1)
+			return stepping(func(_ *state, _ []input, pass *driftback.Pass) {
+				if pass.Tick() > newest || pass.Tick() == 0 {
+					newest = pass.Tick()
+					pass.RaiseConfirmed(driftback.Effect{Kind: 77})
+				}
+			})
+		},
+		rule: simtest.RuleConfirmed,
+	},
+	"a crash that nobody looks for": {
+		game: func() game {
+			return simtest.Witness().Plant(func(_ driftback.Peer, c *config) { c.PeerTimeout = session.None })
+		},
+		scenario: &simtest.Scenario{
+			Version: simtest.Version, Ticks: 300, Frame: 16_667, Hold: 3, PeerTimeout: simtest.MinPeerTimeout,
+			Peers:  []simtest.Peer{{Plays: []int{0}}, {Plays: []int{1}}, {Plays: []int{2}}},
+			Faults: []simtest.Fault{{Kind: simtest.Crash, At: 2 * simtest.Second, From: []int{1}}},
+		},
+		rule: simtest.RuleCause, says: "somebody is gone",
+	},
+	"a peer that is called lost too soon": {
+		game: func() game {
+			return simtest.Witness().Plant(func(_ driftback.Peer, c *config) { c.PeerTimeout /= 3 })
+		},
+		scenario: &simtest.Scenario{
+			Version: simtest.Version, Ticks: 300, Frame: 16_667, Hold: 3, PeerTimeout: 2 * simtest.MinPeerTimeout,
+			Peers:  []simtest.Peer{{Plays: []int{0}}, {Plays: []int{1}}, {Plays: []int{2}}},
+			Faults: []simtest.Fault{{Kind: simtest.Crash, At: 2 * simtest.Second, From: []int{1}}},
+		},
+		rule: simtest.RuleEnd, says: "it listened in vain to nobody for more than",
+	},
+	"bytes that are no packet": {
+		game: func() game {
+			return simtest.Witness().Plant(from(meddler{datagram: func(b []byte) []byte { return append(b, 0) }}))
+		},
+		rule: simtest.RuleHonest, says: "malformed",
+	},
+	"a workload that its own game does not know": {
+		game: func() game {
+			g := simtest.Witness()
+			g.Valid = func(in input) bool { return in.Buttons&0xff != 0x55 }
+			return g
+		},
+		rule: simtest.RuleWorkload,
+	},
+	"guesses that draw from outside": {
+		game: func() game {
+			r := rng.New(1, 1)
+			g := simtest.Witness()
+			g.Predict = func(input, int) input { return input{Buttons: uint16(r.Uint64())} }
+			g.Input = func(r *rng.PCG, _ driftback.Participant, _ driftback.Tick) input {
+				return input{Buttons: uint16(r.IntN(2))}
+			}
+			return g
+		},
+		rule: simtest.RuleReplay, says: "two plays differ",
+	},
+}
+
+func TestEveryRuleNoticesAFaultThatIsPlantedAndShrinkKeepsIt(t *testing.T) {
+	broken := map[simtest.Rule]bool{}
+	for name, c := range planted {
+		broken[c.rule] = true
+		t.Run(name, func(t *testing.T) {
+			g := c.game()
+			s, r := find(t, g, c.scenario)
+			require.Equal(t, c.rule, r.Violation.Rule, "%v", r.Violation)
+
+			small, shrunk, err := simtest.Shrink(g, s, 150)
+			require.NoError(t, err)
+			v := shrunk.Violation
+			require.NotNil(t, v, "it is found again when it is played again")
+			require.Equal(t, c.rule, v.Rule, "%v", v)
+			require.ErrorContains(t, v, string(c.rule))
+			require.ErrorContains(t, v, c.says)
+			require.Equal(t, c.field != "", v.Different)
+			if c.field != "" {
+				require.Equal(t, c.field, v.Difference.Path, "%v", v)
+				require.NotEqual(t, v.Difference.A, v.Difference.B)
+			}
+			require.NoError(t, small.Validate())
+			require.Less(t, size(small), size(s))
+			t.Logf("%v\n%d ticks, %d peers, %d links, %d faults; from %d, %d, %d, %d", v,
+				small.Ticks, len(small.Peers), len(small.Links), len(small.Faults), s.Ticks, len(s.Peers), len(s.Links), len(s.Faults))
+		})
+	}
+	for _, rule := range simtest.Rules {
+		require.True(t, broken[rule], "nothing shows that this rule notices anything: %s", rule)
+	}
+}
+
+// find plays the scenario, or those of seeds until one breaks a rule.
+func find(t *testing.T, g game, fixed *simtest.Scenario) (simtest.Scenario, simtest.Report) {
+	t.Helper()
+	if fixed != nil {
+		r, err := simtest.Play(g, *fixed)
+		require.NoError(t, err)
+		require.NotNil(t, r.Violation)
+		return *fixed, r
+	}
+	for seed := range uint64(30) {
+		r, err := simtest.Check(g, seed)
+		require.NoError(t, err)
+		if r.Violation != nil {
+			return simtest.Generate(seed), r
+		}
+	}
+	require.FailNow(t, "thirty seeds do not find it")
+	panic("unreachable")
+}
+
+// size is how much there is in a scenario.
+func size(s simtest.Scenario) int { return s.Ticks + len(s.JSON()) }

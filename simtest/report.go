@@ -1,0 +1,107 @@
+package simtest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/fingerprint"
+)
+
+// Rule is one thing that must hold after every event, in a sentence.
+type Rule string
+
+// The rules.
+const (
+	RuleState       Rule = "a confirmed state is that of one simulation which is given every input on time"
+	RulePure        Rule = "a step that is run again with the same inputs gives the same state"
+	RuleInput       Rule = "a confirmed input is what its participant pressed for that tick"
+	RuleMonotonic   Rule = "what is confirmed is never taken back, and ticks run one after the other"
+	RuleWindow      Rule = "no more ticks are predicted, run again or left uncompared than the bounds allow"
+	RuleEnd         Rule = "a match ends only when it is finished or for a cause that was planted"
+	RuleCause       Rule = "a planted cause ends the match as it must"
+	RuleFingerprint Rule = "a due fingerprint is that of the true state, and all peers agree on it soon"
+	RuleEffects     Rule = "the effects that happened and were not undone are those of one simulation, each once"
+	RuleConfirmed   Rule = "confirmed effects are told once, in order, as soon as their tick is confirmed"
+	RuleProgress    Rule = "once faults have ended, every peer goes on to the end"
+	RuleHonest      Rule = "honest peers refuse nothing of each other's"
+	RuleWorkload    Rule = "the game's Valid knows every input of its own workload"
+	RuleReplay      Rule = "the same scenario gives the same events"
+)
+
+// Rules lists every rule.
+var Rules = [...]Rule{
+	RuleState, RulePure, RuleInput, RuleMonotonic, RuleWindow, RuleEnd, RuleCause, RuleFingerprint,
+	RuleEffects, RuleConfirmed, RuleProgress, RuleHonest, RuleWorkload, RuleReplay,
+}
+
+// Violation is a rule that did not hold.
+type Violation struct {
+	Rule Rule
+	// Event is the number of the event after which it did not, Time the virtual time.
+	Event int
+	Time  time.Duration
+	Peer  driftback.Peer
+	// Tick is the one in question, or the peer's next.
+	Tick driftback.Tick
+	// Detail says what was found.
+	Detail string
+	// Difference is the first field that differs, A in the true state and B in the
+	// peer's, where Different.
+	Different  bool
+	Difference fingerprint.Difference
+}
+
+func (v *Violation) Error() string {
+	text := fmt.Sprintf("simtest: broken: %s: peer %d, tick %d, after event %d at %v: %s",
+		v.Rule, v.Peer, v.Tick, v.Event, v.Time, v.Detail)
+	if v.Different {
+		text += fmt.Sprintf("; the first field that differs is %s: %s in truth and %s here", v.Difference.Path, v.Difference.A, v.Difference.B)
+	}
+	return text
+}
+
+// FaultCount says how many faults of one kind a scenario had and how many of them
+// really happened: lost a datagram, skipped a frame, …
+type FaultCount struct {
+	Kind              Kind
+	Planned, Happened int
+}
+
+// Report is what one match was.
+type Report struct {
+	// Trace is a hash of every event, of every byte sent and of what came of it. Equal
+	// plays have equal traces.
+	Trace uint64
+	// Violation is the first rule that did not hold, or nil.
+	Violation *Violation
+	// Vacuous says, in sentences, what makes the match prove little.
+	Vacuous []string
+	// Faults has the kinds that the scenario has, in the order of Kinds.
+	Faults []FaultCount
+
+	Events    int
+	Simulated time.Duration
+	// Confirmed is the first tick that the slowest peer has not confirmed.
+	Confirmed driftback.Tick
+	// Rollbacks, Resimulated, Deepest and Stalls are of all peers together; Deepest is
+	// the longest of all.
+	Rollbacks, Resimulated, Stalls uint64
+	Deepest                        int
+	// Undone counts effects that were guessed and taken back.
+	Undone uint64
+	// Datagrams counts what was sent, Lost and Blocked what never arrived.
+	Datagrams, Lost, Blocked uint64
+}
+
+// String returns the report as one line of words.
+func (r *Report) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%v and %d events to tick %d: %d rollbacks (the deepest of %d ticks), %d stalls, %d effects undone, %d of %d datagrams lost and %d blocked",
+		r.Simulated.Round(time.Millisecond), r.Events, r.Confirmed, r.Rollbacks, r.Deepest, r.Stalls, r.Undone, r.Lost, r.Datagrams, r.Blocked)
+	for _, f := range r.Faults {
+		fmt.Fprintf(&b, ", %s %d of %d", f.Kind, f.Happened, f.Planned)
+	}
+	return b.String()
+}

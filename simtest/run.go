@@ -1,0 +1,176 @@
+package simtest
+
+import (
+	"flag"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/driftback/driftback/simtest/internal/files"
+)
+
+// What go test is told beside its own flags.
+var (
+	scenarioFlag = flag.String("simtest.scenario", "", "play this scenario's `file` and nothing else")
+	seedsFlag    = flag.Int("simtest.seeds", 0, "play so many seeds instead of those that a test asks for")
+)
+
+// DefaultSeeds is how many seeds Run plays, and with -short a fifth of them; DefaultBudget
+// how many plays it spends on shrinking.
+const (
+	DefaultSeeds  = 100
+	DefaultBudget = 400
+)
+
+// Options says what Run does. The zero value is fine.
+type Options struct {
+	// Seeds is how many seeds are played; 0: DefaultSeeds, and with -short a fifth of
+	// them. -simtest.seeds comes before it. First is the first one.
+	Seeds int
+	First uint64
+	// Dir is where the scenario of a seed that breaks a rule is written, and where those
+	// that were kept are played first: all files simtest-*.json. Empty: the system's
+	// folder for temporary files, where none are looked for.
+	Dir string
+	// Budget is how many plays are spent on shrinking one; 0: DefaultBudget.
+	Budget int
+}
+
+// Run plays the matches of many seeds, each twice, and fails the test at the first that
+// breaks a rule: with the rule, the seed, the file of its scenario and that of a smaller
+// one that breaks the same rule, and the command that replays it. It also fails if
+// more than half of the matches are vacuous, or if ten and more rolled nothing back.
+//
+// -simtest.scenario=FILE plays that file and nothing else.
+func Run[S any, I comparable](t testing.TB, g Game[S, I], o Options) {
+	t.Helper()
+	if *scenarioFlag != "" {
+		runFile(t, g, *scenarioFlag)
+		return
+	}
+	if o.Dir != "" {
+		kept, err := filepath.Glob(filepath.Join(o.Dir, "simtest-*.json"))
+		if err != nil {
+			t.Fatalf("simtest: %v", err)
+		}
+		for _, name := range kept {
+			runFile(t, g, name)
+		}
+	}
+	n := o.Seeds
+	if n == 0 {
+		if n = DefaultSeeds; testing.Short() {
+			n /= 5
+		}
+	}
+	if *seedsFlag > 0 {
+		n = *seedsFlag
+	}
+	var sum Report
+	faults := map[Kind]int{}
+	vacuous, why := 0, ""
+	for seed := o.First; seed < o.First+uint64(n); seed++ {
+		r, err := Check(g, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Violation != nil {
+			fail(t, g, seed, o)
+			return
+		}
+		if len(r.Vacuous) > 0 {
+			vacuous++
+			why = fmt.Sprintf("seed %d: %s", seed, strings.Join(r.Vacuous, "; "))
+		}
+		for _, f := range r.Faults {
+			faults[f.Kind] += f.Happened
+		}
+		sum.Simulated += r.Simulated
+		sum.Events += r.Events
+		sum.Rollbacks += r.Rollbacks
+		sum.Stalls += r.Stalls
+	}
+	var happened strings.Builder
+	for _, k := range Kinds {
+		fmt.Fprintf(&happened, ", %d %s", faults[k], k)
+	}
+	t.Logf("simtest: %d seeds of %v together: %d events, %d rollbacks, %d stalls%s; %d vacuous",
+		n, sum.Simulated.Round(time.Second), sum.Events, sum.Rollbacks, sum.Stalls, happened.String(), vacuous)
+	if n >= 10 && sum.Rollbacks == 0 {
+		t.Fatalf("simtest: nothing was rolled back in %d matches: does the workload press anything?", n)
+	}
+	if 2*vacuous > n {
+		t.Fatalf("simtest: %d of %d matches prove little: %s", vacuous, n, why)
+	}
+}
+
+// Check plays the scenario of a seed twice. The report is that of the first play; its
+// violation may be that the second was another.
+func Check[S any, I comparable](g Game[S, I], seed uint64) (Report, error) {
+	return twice(g, Generate(seed))
+}
+
+// runFile plays one scenario that was kept.
+func runFile[S any, I comparable](t testing.TB, g Game[S, I], name string) {
+	t.Helper()
+	b, err := files.Read(name)
+	if err != nil {
+		t.Fatalf("simtest: %v", err)
+	}
+	s, err := Parse(b)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	r, err := twice(g, s)
+	switch {
+	case err != nil:
+		t.Fatalf("%s: %v", name, err)
+	case r.Violation != nil:
+		t.Fatalf("%v\n  scenario %s, trace %016x\n  %s", r.Violation, name, r.Trace, r.String())
+	}
+	t.Logf("%s breaks no rule, trace %016x: %s", name, r.Trace, r.String())
+}
+
+// fail shrinks the scenario of a seed, writes it down and fails the test.
+func fail[S any, I comparable](t testing.TB, g Game[S, I], seed uint64, o Options) {
+	t.Helper()
+	if o.Budget == 0 {
+		o.Budget = DefaultBudget
+	}
+	s := Generate(seed)
+	small, r, err := Shrink(g, s, o.Budget)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Violation == nil {
+		t.Fatalf("simtest: seed %d broke a rule, and did not when it was played again: something draws from outside the scenario", seed)
+	}
+	safe := strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' {
+			return c
+		}
+		return '_'
+	}, t.Name())
+	name := fmt.Sprintf("simtest-%s-%d", safe, seed)
+	whole, err := files.Write(o.Dir, "whole-"+name+".json", s.JSON())
+	if err != nil {
+		t.Fatalf("%v\n  seed %d, and its scenario cannot be kept: %v", r.Violation, seed, err)
+	}
+	file, err := files.Write(o.Dir, name+".json", small.JSON())
+	if err != nil {
+		t.Fatalf("%v\n  seed %d, and its scenario cannot be kept: %v", r.Violation, seed, err)
+	}
+	t.Fatalf("%v\n  seed %d: %s\n  shrunk:  %s (%d ticks, %d peers, %d faults)\n  replay:  %s",
+		r.Violation, seed, whole, file, small.Ticks, len(small.Peers), len(small.Faults), command(t.Name(), file))
+}
+
+// command returns what a person types to play a scenario under a test.
+func command(test, file string) string {
+	parts := strings.Split(test, "/")
+	for i := range parts {
+		parts[i] = "^" + parts[i] + "$"
+	}
+	return fmt.Sprintf("go test -run '%s' . -simtest.scenario='%s'", strings.Join(parts, "/"), file)
+}

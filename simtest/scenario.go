@@ -1,0 +1,301 @@
+package simtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/mesh"
+	"github.com/driftback/driftback/session"
+	"github.com/driftback/driftback/transport/loopback"
+)
+
+// Version is the version of a scenario's meaning. Another version's file would play
+// something else, so it is refused.
+const Version = 1
+
+// None switches a setting off, as in package session.
+const None = session.None
+
+// Micros is a moment or a length of virtual time, in microseconds.
+type Micros int64
+
+const (
+	Millisecond Micros = 1_000
+	Second      Micros = 1_000_000
+)
+
+// Duration returns the same length of time as package time has it.
+func (m Micros) Duration() time.Duration { return time.Duration(m) * time.Microsecond }
+
+// What a scenario may hold. The bounds keep a file that somebody else wrote from
+// playing for ever; within them every match ends.
+const (
+	MaxTicks        = 100_000
+	MaxPeers        = driftback.MaxParticipants
+	MaxFaults       = 64
+	MaxHold         = 1_000
+	MinFrame        = Millisecond
+	MaxFrame        = 100 * Millisecond
+	MaxPhase        = 10 * Second
+	MaxAhead        = 24 * 3600 * Second
+	MaxSkew         = 200_000 // parts per million
+	MinPeerTimeout  = 3 * Second
+	MaxPeerTimeout  = 60 * Second
+	MaxLatency      = Second  // of a link's latency, jitter and reordering each
+	MaxLoss         = 0.5     // of a link for good; a fault's may be 1
+	MaxScenarioSize = 1 << 20 // bytes of JSON
+	maxInterval     = session.DefaultHistory / 2
+)
+
+// Scenario is everything that one match is. As JSON it has the names in the tags; times
+// are in microseconds.
+type Scenario struct {
+	Version int `json:"version"`
+	// Seed is where the links, the workload, the game and the order in which
+	// clogged peers are released draw from, each from a sequence of its own.
+	Seed uint64 `json:"seed"`
+	// Ticks is where every peer finishes.
+	Ticks int `json:"ticks"`
+	// Frame is the time between two calls of Tick, by each peer's own clock.
+	Frame Micros `json:"frame"`
+	// Hold is for how many ticks in a row a participant's input is drawn from the same
+	// numbers, as somebody holds a key.
+	Hold int `json:"hold"`
+	// Window and FingerprintEvery are session.Config's: 0 is the default, None is off.
+	Window           int `json:"window,omitzero"`
+	FingerprintEvery int `json:"fingerprintEvery,omitzero"`
+	// PeerTimeout is session.Config's, but 0 is for ever.
+	PeerTimeout Micros `json:"peerTimeout,omitzero"`
+	Peers       []Peer `json:"peers"`
+	// Links are the directions that are not perfect, each named once.
+	Links  []Link  `json:"links,omitempty"`
+	Faults []Fault `json:"faults,omitempty"`
+}
+
+// Peer is one peer: peer i of the match is Peers[i].
+type Peer struct {
+	// Plays are the participants that it plays, in ascending order.
+	Plays []int `json:"plays"`
+	// InputDelay and Redundancy are session.Config's.
+	InputDelay int `json:"inputDelay,omitzero"`
+	Redundancy int `json:"redundancy,omitzero"`
+	// Phase is the time of its first frame.
+	Phase Micros `json:"phase,omitzero"`
+	// Ahead is what its clock shows more than the others', and Skew by how many parts
+	// per million it runs faster. Its frames follow its clock.
+	Ahead Micros `json:"ahead,omitzero"`
+	Skew  int    `json:"skew,omitzero"`
+}
+
+// Link is what one direction does from the beginning to the end, with the meaning of
+// impair.Impairment.
+type Link struct {
+	From      int     `json:"from"`
+	To        int     `json:"to"`
+	Latency   Micros  `json:"latency,omitzero"`
+	Jitter    Micros  `json:"jitter,omitzero"`
+	ReorderBy Micros  `json:"reorderBy,omitzero"`
+	Loss      float64 `json:"loss,omitzero"`
+	Reorder   float64 `json:"reorder,omitzero"`
+	Duplicate float64 `json:"duplicate,omitzero"`
+}
+
+func (l Link) impairment() loopback.Impairment {
+	return loopback.Impairment{
+		Latency: l.Latency.Duration(), Jitter: l.Jitter.Duration(), ReorderBy: l.ReorderBy.Duration(),
+		Loss: l.Loss, Reorder: l.Reorder, Duplicate: l.Duplicate,
+	}
+}
+
+// Parse reads a scenario and validates it. It refuses fields that it does not know, so
+// that a file of another version or with a misspelt name does not quietly play
+// something else.
+func Parse(b []byte) (Scenario, error) {
+	if len(b) > MaxScenarioSize {
+		return Scenario{}, fmt.Errorf("simtest: a scenario of %d bytes: at most %d are read", len(b), MaxScenarioSize)
+	}
+	var v struct{ Version int }
+	if err := json.Unmarshal(b, &v); err != nil {
+		return Scenario{}, fmt.Errorf("simtest: the scenario is not JSON: %w", err)
+	}
+	if v.Version != Version {
+		return Scenario{}, fmt.Errorf("simtest: the scenario has version %d, and this program plays version %d: generate it anew", v.Version, Version)
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	var s Scenario
+	if err := d.Decode(&s); err != nil {
+		return Scenario{}, fmt.Errorf("simtest: the scenario cannot be read: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return Scenario{}, errors.New("simtest: something follows the scenario: a file holds one")
+	}
+	return s, s.Validate()
+}
+
+// JSON returns the scenario as [Parse] reads it, ending in a line break.
+func (s Scenario) JSON() []byte {
+	b, err := json.MarshalIndent(s, "", "\t")
+	if err != nil {
+		return nil // unreachable for a valid scenario: only NaN has no JSON
+	}
+	return append(b, '\n')
+}
+
+// participants returns how many there are.
+func (s *Scenario) participants() (n int) {
+	for i := range s.Peers {
+		n += len(s.Peers[i].Plays)
+	}
+	return n
+}
+
+// players returns session.Config's Players.
+func (s *Scenario) players() []driftback.Peer {
+	players := make([]driftback.Peer, s.participants())
+	for i := range s.Peers {
+		for _, p := range s.Peers[i].Plays {
+			players[p] = driftback.Peer(i)
+		}
+	}
+	return players
+}
+
+// bound is one number of a scenario and what is allowed for it.
+type bound struct {
+	name         string
+	v, low, high int64
+	none         bool // None is allowed too
+}
+
+func (b bound) check() error {
+	if b.v >= b.low && b.v <= b.high || b.none && b.v == None {
+		return nil
+	}
+	or := ""
+	if b.none {
+		or = fmt.Sprintf(", or %d for none", None)
+	}
+	return fmt.Errorf("simtest: %s is %d: from %d to %d are allowed%s", b.name, b.v, b.low, b.high, or)
+}
+
+func checkAll(bounds ...bound) error {
+	for _, b := range bounds {
+		if err := b.check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkShare(name string, v, most float64) error {
+	if v >= 0 && v <= most { // in this form it refuses NaN too
+		return nil
+	}
+	return fmt.Errorf("simtest: %s is %v: from 0 to %v are allowed", name, v, most)
+}
+
+// Validate returns an error that names the first thing that is out of its bounds, its
+// value and what is allowed.
+func (s Scenario) Validate() error {
+	err := checkAll(
+		bound{"version", int64(s.Version), Version, Version, false},
+		bound{"ticks", int64(s.Ticks), 1, MaxTicks, false},
+		bound{"frame", int64(s.Frame), int64(MinFrame), int64(MaxFrame), false},
+		bound{"hold", int64(s.Hold), 1, MaxHold, false},
+		bound{"window", int64(s.Window), 0, mesh.MaxWindow, true},
+		bound{"fingerprintEvery", int64(s.FingerprintEvery), 0, maxInterval, true},
+		bound{"the number of peers", int64(len(s.Peers)), 1, MaxPeers, false},
+		bound{"the number of faults", int64(len(s.Faults)), 0, MaxFaults, false},
+	)
+	if err != nil {
+		return err
+	}
+	if s.PeerTimeout != 0 {
+		if err := checkAll(bound{"peerTimeout", int64(s.PeerTimeout), int64(MinPeerTimeout), int64(MaxPeerTimeout), false}); err != nil {
+			return fmt.Errorf("%w, or 0 for ever", err)
+		}
+	}
+	if err := s.validatePeers(); err != nil {
+		return err
+	}
+	if err := s.validateLinks(); err != nil {
+		return err
+	}
+	return s.validateFaults()
+}
+
+func (s *Scenario) validatePeers() error {
+	n := s.participants()
+	if n > driftback.MaxParticipants {
+		return fmt.Errorf("simtest: the peers play %d participants: at most %d are allowed", n, driftback.MaxParticipants)
+	}
+	var played [driftback.MaxParticipants]bool
+	for i, p := range s.Peers {
+		in := func(field string) string { return fmt.Sprintf("%s of peer %d", field, i) }
+		err := checkAll(
+			bound{in("the number of participants"), int64(len(p.Plays)), 1, driftback.MaxParticipants, false},
+			bound{in("inputDelay"), int64(p.InputDelay), 0, mesh.MaxDelay, false},
+			bound{in("redundancy"), int64(p.Redundancy), 0, mesh.MaxRedundancy, true},
+			bound{in("phase"), int64(p.Phase), 0, int64(MaxPhase), false},
+			bound{in("ahead"), int64(p.Ahead), -int64(MaxAhead), int64(MaxAhead), false},
+			bound{in("skew"), int64(p.Skew), -MaxSkew, MaxSkew, false},
+		)
+		if err != nil {
+			return err
+		}
+		if s.Window == None && p.InputDelay < 1 {
+			return fmt.Errorf("simtest: inputDelay of peer %d is 0 and window is %d: without predictions it must be at least 1", i, None)
+		}
+		for j, q := range p.Plays {
+			if q < 0 || q >= n || played[q] || j > 0 && q < p.Plays[j-1] {
+				return fmt.Errorf("simtest: peer %d plays %v: in ascending order and over all peers, each of the participants 0 to %d is to be played once", i, p.Plays, n-1)
+			}
+			played[q] = true
+		}
+	}
+	return nil
+}
+
+func (s *Scenario) validateLinks() error {
+	var seen [MaxPeers][MaxPeers]bool
+	for _, l := range s.Links {
+		if l.From < 0 || l.From >= len(s.Peers) || l.To < 0 || l.To >= len(s.Peers) || l.From == l.To {
+			return fmt.Errorf("simtest: a link from %d to %d: it joins two of the peers 0 to %d", l.From, l.To, len(s.Peers)-1)
+		}
+		in := func(field string) string { return fmt.Sprintf("%s from peer %d to %d", field, l.From, l.To) }
+		if seen[l.From][l.To] {
+			return fmt.Errorf("simtest: %s is given twice", in("the link"))
+		}
+		seen[l.From][l.To] = true
+		err := errors.Join(
+			checkAll(
+				bound{in("latency"), int64(l.Latency), 0, int64(MaxLatency), false},
+				bound{in("jitter"), int64(l.Jitter), 0, int64(MaxLatency), false},
+				bound{in("reorderBy"), int64(l.ReorderBy), 0, int64(MaxLatency), false},
+			),
+			checkShare(in("loss"), l.Loss, MaxLoss),
+			checkShare(in("reorder"), l.Reorder, 1),
+			checkShare(in("duplicate"), l.Duplicate, 1),
+		)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// link returns what a direction does when nothing is wrong with it.
+func (s *Scenario) link(from, to int) loopback.Impairment {
+	for _, l := range s.Links {
+		if l.From == from && l.To == to {
+			return l.impairment()
+		}
+	}
+	return loopback.Impairment{}
+}

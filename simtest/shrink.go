@@ -1,0 +1,238 @@
+package simtest
+
+import "slices"
+
+// Shrink returns the smallest scenario it finds that breaks the same rule as s, and what
+// playing it gives. It cuts ticks, faults and peers and makes the rest plainer, for as
+// long as that goes on breaking the rule, in at most budget plays. If s breaks
+// no rule it is returned as it is.
+func Shrink[S any, I comparable](g Game[S, I], s Scenario, budget int) (Scenario, Report, error) {
+	best, err := twice(g, s)
+	if err != nil || best.Violation == nil {
+		return s, best, err
+	}
+	rule := best.Violation.Rule
+	play := Play[S, I]
+	if rule == RuleReplay {
+		play = twice[S, I]
+	}
+	try := func(c Scenario) bool {
+		if budget <= 0 || c.Validate() != nil {
+			return false
+		}
+		budget--
+		r, err := play(g, c)
+		if err != nil || r.Violation == nil || r.Violation.Rule != rule {
+			return false
+		}
+		s, best = c, r
+		return true
+	}
+	for again := true; again && budget > 0; {
+		again = false
+		for _, pass := range []func(s Scenario, v *Violation, try func(Scenario) bool) bool{
+			fewerTicks, fewerFaults, fewerPeers, plainerLinks, plainerPeers, plainerMatch, shorterFaults,
+		} {
+			again = pass(s, best.Violation, try) || again
+		}
+	}
+	return s, best, nil
+}
+
+// twice plays a scenario twice, because what depends on more than the scenario cannot be
+// replayed. It returns the first play's report.
+func twice[S any, I comparable](g Game[S, I], s Scenario) (Report, error) {
+	a, err := Play(g, s)
+	if err != nil || a.Violation != nil {
+		return a, err
+	}
+	b, err := Play(g, s)
+	if err != nil {
+		return a, err
+	}
+	switch {
+	case b.Violation != nil:
+		a.Violation = b.Violation
+	case a.Trace != b.Trace:
+		a.Violation = &Violation{
+			Rule: RuleReplay, Event: min(a.Events, b.Events) - 1, Time: min(a.Simulated, b.Simulated),
+			Detail: "two plays differ, and neither breaks another rule: something draws from outside the scenario",
+		}
+	}
+	return a, nil
+}
+
+// clone returns a copy whose lists can be changed.
+func (s Scenario) clone() Scenario {
+	s.Peers, s.Links, s.Faults = slices.Clone(s.Peers), slices.Clone(s.Links), slices.Clone(s.Faults)
+	for i := range s.Peers {
+		s.Peers[i].Plays = slices.Clone(s.Peers[i].Plays)
+	}
+	for i := range s.Faults {
+		s.Faults[i].From, s.Faults[i].To = slices.Clone(s.Faults[i].From), slices.Clone(s.Faults[i].To)
+	}
+	return s
+}
+
+// edit tries a changed copy, if the change changes something.
+func edit(s *Scenario, try func(Scenario) bool, change func(c *Scenario)) bool {
+	c := s.clone()
+	change(&c)
+	if string(c.JSON()) == string(s.JSON()) || !try(c) {
+		return false
+	}
+	*s = c
+	return true
+}
+
+// fewerTicks cuts what comes after the violation, then the rest by halves.
+func fewerTicks(s Scenario, v *Violation, try func(Scenario) bool) (cut bool) {
+	cut = edit(&s, try, func(c *Scenario) { c.Ticks = min(c.Ticks, max(1, int(v.Tick))) }) ||
+		edit(&s, try, func(c *Scenario) { c.Ticks = min(c.Ticks, int(v.Tick)+1) })
+	for by := s.Ticks / 2; by > 0; {
+		if edit(&s, try, func(c *Scenario) { c.Ticks = max(1, c.Ticks-by) }) {
+			cut = true
+		} else {
+			by /= 2
+		}
+	}
+	return cut
+}
+
+// fewerFaults cuts runs of faults, long ones first.
+func fewerFaults(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool) {
+	for n := len(s.Faults); n > 0; n /= 2 {
+		for i := 0; i < len(s.Faults); {
+			if edit(&s, try, func(c *Scenario) { c.Faults = slices.Delete(c.Faults, i, min(i+n, len(c.Faults))) }) {
+				cut = true
+			} else {
+				i += n
+			}
+		}
+	}
+	return cut
+}
+
+// fewerPeers takes peers out, and participants from those who play several.
+func fewerPeers(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool) {
+	for i := len(s.Peers) - 1; i >= 0; i-- {
+		if len(s.Peers) > 1 && edit(&s, try, func(c *Scenario) { c.removePeer(i) }) {
+			cut = true
+			continue
+		}
+		for len(s.Peers[i].Plays) > 1 && edit(&s, try, func(c *Scenario) {
+			c.Peers[i].Plays = c.Peers[i].Plays[:1]
+			c.renumber()
+		}) {
+			cut = true
+		}
+	}
+	return cut
+}
+
+// removePeer takes one peer out, with all that names it.
+func (s *Scenario) removePeer(gone int) {
+	s.Peers = slices.Delete(s.Peers, gone, gone+1)
+	s.renumber()
+	s.Links = slices.DeleteFunc(s.Links, func(l Link) bool { return l.From == gone || l.To == gone })
+	closeUp := func(p int) int {
+		if p > gone {
+			p--
+		}
+		return p
+	}
+	for i := range s.Links {
+		s.Links[i].From, s.Links[i].To = closeUp(s.Links[i].From), closeUp(s.Links[i].To)
+	}
+	s.Faults = slices.DeleteFunc(s.Faults, func(f Fault) bool {
+		only := func(list []int) bool { return len(list) == 1 && list[0] == gone }
+		return only(f.From) || only(f.To)
+	})
+	for i := range s.Faults {
+		for _, list := range []*[]int{&s.Faults[i].From, &s.Faults[i].To} {
+			*list = slices.DeleteFunc(*list, func(p int) bool { return p == gone })
+			for j := range *list {
+				(*list)[j] = closeUp((*list)[j])
+			}
+		}
+	}
+}
+
+// renumber gives the participants that are left the numbers from 0.
+func (s *Scenario) renumber() {
+	var left []int
+	for _, p := range s.Peers {
+		left = append(left, p.Plays...)
+	}
+	slices.Sort(left)
+	for i := range s.Peers {
+		for j, q := range s.Peers[i].Plays {
+			s.Peers[i].Plays[j], _ = slices.BinarySearch(left, q)
+		}
+	}
+}
+
+func plainerLinks(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool) {
+	cut = edit(&s, try, func(c *Scenario) { c.Links = nil })
+	for i := 0; i < len(s.Links); {
+		if edit(&s, try, func(c *Scenario) { c.Links = slices.Delete(c.Links, i, i+1) }) {
+			cut = true
+			continue
+		}
+		for _, plain := range []func(l *Link){
+			func(l *Link) { l.Loss = 0 },
+			func(l *Link) { l.Reorder, l.ReorderBy = 0, 0 },
+			func(l *Link) { l.Duplicate = 0 },
+			func(l *Link) { l.Jitter = 0 },
+			func(l *Link) { l.Latency = (l.Latency / 2).round() },
+		} {
+			cut = edit(&s, try, func(c *Scenario) { plain(&c.Links[i]) }) || cut
+		}
+		i++
+	}
+	return cut
+}
+
+// round returns a time in whole milliseconds.
+func (m Micros) round() Micros { return m / Millisecond * Millisecond }
+
+func plainerPeers(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool) {
+	for i := range s.Peers {
+		for _, plain := range []func(p *Peer){
+			func(p *Peer) { p.Ahead = 0 },
+			func(p *Peer) { p.Skew = 0 },
+			func(p *Peer) { p.Phase = 0 },
+			func(p *Peer) { p.Redundancy = 0 },
+			func(p *Peer) { p.InputDelay = 0 },
+			func(p *Peer) { p.InputDelay = min(p.InputDelay, 1) },
+		} {
+			cut = edit(&s, try, func(c *Scenario) { plain(&c.Peers[i]) }) || cut
+		}
+	}
+	return cut
+}
+
+func plainerMatch(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool) {
+	for _, plain := range []func(c *Scenario){
+		func(c *Scenario) { c.PeerTimeout = 0 },
+		func(c *Scenario) { c.FingerprintEvery = 0 },
+		func(c *Scenario) { c.Window = 0 },
+		func(c *Scenario) { c.Frame = 16_667 },
+	} {
+		cut = edit(&s, try, plain) || cut
+	}
+	return cut
+}
+
+// shorterFaults makes faults shorter, and later ones earlier.
+func shorterFaults(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool) {
+	for i := range s.Faults {
+		for edit(&s, try, func(c *Scenario) { c.Faults[i].For = (c.Faults[i].For / 2).round() }) {
+			cut = true
+		}
+		for edit(&s, try, func(c *Scenario) { c.Faults[i].At = (c.Faults[i].At / 2).round() }) {
+			cut = true
+		}
+	}
+	return cut
+}
