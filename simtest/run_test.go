@@ -140,7 +140,7 @@ func TestReplayTarget(t *testing.T) {
 	})
 }
 
-func TestTheCommandThatAFailurePrintsReplaysIt(t *testing.T) {
+func TestTheCommandThatAFailurePrintsReplaysItInAnotherProcess(t *testing.T) {
 	play := func(args ...string) string {
 		c := exec.Command(os.Args[0], args...)
 		c.Env = append(os.Environ(), "SIMTEST_BROKEN="+t.TempDir())
@@ -155,6 +155,8 @@ func TestTheCommandThatAFailurePrintsReplaysIt(t *testing.T) {
 	_, err := fmt.Sscanf(strings.ReplaceAll(command, "'", ""), "-run %s . -simtest.scenario=%s", &run, &file)
 	require.NoError(t, err)
 	second := play("-test.run", run, "-simtest.scenario="+file)
-	sentence, _, _ := strings.Cut(second[strings.Index(second, "simtest: broken"):], "\n")
+	_, rest, ok := strings.Cut(second, "simtest: broken")
+	require.True(t, ok, second)
+	sentence, _, _ := strings.Cut(rest, "\n")
 	require.Contains(t, first, sentence, "the replay breaks the same rule at the same event")
 }
