@@ -116,7 +116,8 @@ func TestWhateverAValidScenarioSaysNoRuleIsBroken(t *testing.T) {
 		}
 	})
 	t.Logf("%d of %d matches were finished", finished, ended)
-	if 2*finished < ended || finished == ended {
+	// A short run draws too few to be sure of one that loses a peer.
+	if 2*finished < ended || ended >= 100 && finished == ended {
 		t.Fatal("most matches should finish, and some should lose a peer")
 	}
 }

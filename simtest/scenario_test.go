@@ -1,7 +1,6 @@
 package simtest_test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -170,6 +169,6 @@ func FuzzScenario(f *testing.F) {
 		}
 		twice, err := simtest.Play(simtest.Witness(), again)
 		require.NoError(t, err)
-		require.Equal(t, fmt.Sprint(r), fmt.Sprint(twice))
+		require.Equal(t, r, twice)
 	})
 }
