@@ -125,9 +125,9 @@ func (p *peer[S, I]) checkState() {
 	if got == want {
 		return
 	}
-	state, same := m.truth.again(t)
+	state, same := m.truth.again(t, got)
 	if !same {
-		p.breaks(RulePure, t, "one simulation that ran twice with the same inputs is not in the same state as the tick begins")
+		p.breaks(RulePure, t, "one simulation that ran again with the same inputs is not in the same state as the tick begins")
 	} else {
 		p.breaks(RuleState, t, "the fingerprint as the tick begins is %v and in truth %v", got, want)
 	}

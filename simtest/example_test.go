@@ -8,7 +8,7 @@ import (
 	"github.com/driftback/driftback/simtest"
 )
 
-// Two players push a crate from either side. The game's own step is played in thirty
+// Two players push a crate from either side. The game's own step is played in ten
 // matches, between two, three or four peers. In a test it is simtest.Run(t, game,
 // simtest.Options{}) and nothing more.
 func Example() {
@@ -28,7 +28,7 @@ func Example() {
 		},
 	}
 	broken, rollbacks := 0, uint64(0)
-	for seed := range uint64(30) {
+	for seed := range uint64(10) {
 		report, err := simtest.Check(game, seed)
 		if err != nil {
 			fmt.Println(err)
@@ -40,7 +40,7 @@ func Example() {
 		rollbacks += report.Rollbacks
 	}
 	fmt.Println("rules broken:", broken)
-	fmt.Println("guessed wrongly on the way:", rollbacks > 1000)
+	fmt.Println("guessed wrongly on the way:", rollbacks > 300)
 
 	// A step that keeps something outside its state is found at once.
 	strong := int32(0)

@@ -1,6 +1,7 @@
 package simtest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -221,7 +222,7 @@ func (s *Scenario) changes() []change {
 			list = append(list, change{f.At, i, true, pairs, nil}, change{f.end(), i, false, pairs, nil})
 		}
 	}
-	slices.SortStableFunc(list, func(a, b change) int { return int(a.at - b.at) })
+	slices.SortStableFunc(list, func(a, b change) int { return cmp.Compare(a.at, b.at) })
 	return list
 }
 

@@ -116,7 +116,7 @@ var planted = map[string]struct {
 			runs := int64(0)
 			return stepping(func(s *state, _ []input, _ *driftback.Pass) { runs++; s.Ticks ^= runs << 32 })
 		},
-		rule: simtest.RulePure, field: "Ticks", says: "one simulation that ran twice",
+		rule: simtest.RulePure, field: "Ticks", says: "one simulation that ran again",
 	},
 	"a step that goes through a map": {
 		game: func() game {
