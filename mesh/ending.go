@@ -119,15 +119,7 @@ func (m *Mesh) judgeFinish() {
 // through reports whether a peer has finished where this peer is going to, and all
 // of its inputs are held, so that nothing more is needed from it.
 func (m *Mesh) through(l *link) bool {
-	if !l.finished || l.finish.At != m.last {
-		return false
-	}
-	for _, p := range l.plays {
-		if m.histories[p].held < l.finish.At {
-			return false
-		}
-	}
-	return true
+	return l.finished && l.finish.At == m.last && m.heldFrom(l) >= m.last
 }
 
 // Leave ends the match for this peer and tells the others.

@@ -58,7 +58,7 @@ func (m *Mesh) receiveHello(l *link, h wire.Hello) {
 			l.hello = nil
 		} else {
 			m.end(fmt.Errorf("%w: peer %d has come back without the match it was playing at tick %d",
-				ErrPeerLost, l.peer, m.histories[l.plays[0]].held), wire.Leave{Reason: leaveLost, Text: fmt.Sprintf("peer %d came back without the match", l.peer)})
+				ErrPeerLost, l.peer, m.heldFrom(l)), wire.Leave{Reason: leaveLost, Text: fmt.Sprintf("peer %d came back without the match", l.peer)})
 			return
 		}
 	}

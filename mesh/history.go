@@ -57,8 +57,9 @@ func (h *history) append(in []byte) { h.put(h.held, in) }
 
 // skip takes n neutral inputs, which are all zeros.
 func (h *history) skip(n int) {
+	neutral := make([]byte, h.stride)
 	for range n {
-		h.append(make([]byte, h.stride))
+		h.append(neutral)
 	}
 }
 
@@ -87,6 +88,15 @@ func (m *Mesh) Confirmed() driftback.Tick {
 	t := m.histories[0].held
 	for p := range m.histories[1:] {
 		t = min(t, m.histories[1+p].held)
+	}
+	return t
+}
+
+// heldFrom returns the first tick that lacks an input of a peer's.
+func (m *Mesh) heldFrom(l *link) driftback.Tick {
+	t := m.histories[l.plays[0]].held
+	for _, p := range l.plays[1:] {
+		t = min(t, m.histories[p].held)
 	}
 	return t
 }

@@ -85,15 +85,7 @@ func (m *Mesh) flushTo(l *link) {
 }
 
 // lacks reports whether this peer waits for a peer's inputs.
-func (m *Mesh) lacks(l *link) bool {
-	confirmed := m.Confirmed()
-	for _, p := range l.plays {
-		if m.histories[p].held == confirmed {
-			return true
-		}
-	}
-	return false
-}
+func (m *Mesh) lacks(l *link) bool { return m.heldFrom(l) == m.Confirmed() }
 
 // send sends what a peer has not acknowledged, oldest first, in as many packets as
 // that takes. If they are many the round goes on at the next call, and

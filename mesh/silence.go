@@ -46,18 +46,8 @@ func (m *Mesh) judge(passed time.Duration) {
 	}
 	for i := range m.links {
 		l := &m.links[i]
-		if l.balked && m.cfg.PeerTimeout != None {
-			// It never gets further: an input that is refused is sent again for ever.
-			if l.balkedFor += passed; l.balkedFor >= m.cfg.PeerTimeout {
-				held := m.histories[l.plays[0]].held
-				for _, p := range l.plays[1:] {
-					held = min(held, m.histories[p].held)
-				}
-				words := fmt.Sprintf("peer %d has sent nothing but inputs that Valid refuses for %v, from tick %d on",
-					l.peer, l.balkedFor.Round(time.Millisecond), held)
-				m.end(fmt.Errorf("%w: %s", ErrRefused, words), wire.Leave{Reason: leaveHalted, Text: words})
-				return
-			}
+		if m.judgeBalked(l, passed); m.phase == Ended {
+			return
 		}
 		if m.cfg.PeerTimeout == None || l.silence < m.cfg.PeerTimeout || m.through(l) {
 			continue
@@ -67,8 +57,7 @@ func (m *Mesh) judge(passed time.Duration) {
 			m.note(Event{Kind: PeerInterrupted, Peer: l.peer})
 		}
 		if l.silence-m.cfg.PeerTimeout >= m.cfg.RejoinGrace && !m.finish.ready && !m.dispute.open {
-			held := m.histories[l.plays[0]].held
-			m.end(lostError(l.peer, held, l.silence, l.downWhy), wire.Leave{Reason: leaveLost, Text: fmt.Sprintf("it lost peer %d", l.peer)})
+			m.end(lostError(l.peer, m.heldFrom(l), l.silence, l.downWhy), wire.Leave{Reason: leaveLost, Text: fmt.Sprintf("it lost peer %d", l.peer)})
 			return
 		}
 	}
@@ -77,6 +66,20 @@ func (m *Mesh) judge(passed time.Duration) {
 		m.finish.waited += passed
 	}
 	m.judgeFinish()
+}
+
+// judgeBalked ends the match when nothing but inputs that the game refuses has come
+// from a peer for too long: they are sent again for ever, and it never gets further.
+func (m *Mesh) judgeBalked(l *link, passed time.Duration) {
+	if !l.balked || m.cfg.PeerTimeout == None {
+		return
+	}
+	if l.balkedFor += passed; l.balkedFor < m.cfg.PeerTimeout {
+		return
+	}
+	words := fmt.Sprintf("peer %d has sent nothing but inputs that Valid refuses for %v, from tick %d on",
+		l.peer, l.balkedFor.Round(time.Millisecond), m.heldFrom(l))
+	m.end(fmt.Errorf("%w: %s", ErrRefused, words), wire.Leave{Reason: leaveHalted, Text: words})
 }
 
 // judgeHopeless ends the match at once when the transport knows that a peer cannot
