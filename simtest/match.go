@@ -50,8 +50,8 @@ type match[S any, I comparable] struct {
 	window, every driftback.Tick
 	outlook       outlook
 	watch         watch
-	crashed       bool
-	lost          bool // somebody has ended with ErrPeerLost or ErrNeverJoined
+	causes        []cause
+	over          bool // something was planted, or found, that ends every peer's match
 	violation     *Violation
 	undone        uint64
 }
@@ -134,6 +134,9 @@ func newMatch[S any, I comparable](g Game[S, I], s Scenario) (*match[S, I], erro
 				m.impair(i, j)
 			}
 		}
+	}
+	if m.outlook.silences {
+		m.silenceMay()
 	}
 	// Changes come before frames at the same moment.
 	for i, c := range m.changes {
@@ -230,9 +233,6 @@ func (m *match[S, I]) run() {
 			m.watchProgress()
 		}
 	}
-	if m.violation == nil {
-		m.checkCause()
-	}
 	for i := range m.on {
 		m.stop(i)
 	}
@@ -285,7 +285,8 @@ func (m *match[S, I]) apply(c change) {
 			p.frozen--
 		case !p.gone: // a crash
 			if p.err == nil {
-				m.happens[c.fault], m.crashed = true, true
+				m.happens[c.fault] = true
+				m.crash(p.self)
 			}
 			p.gone = true
 			p.end.Crash()
@@ -366,8 +367,10 @@ func (t *tap) SendReliable(to driftback.Peer, b []byte) error {
 func (t *tap) Receive() (transport.Message, bool) {
 	m, ok := t.Endpoint.Receive()
 	if ok {
+		if m.Kind != transport.Down {
+			t.silent[m.From] = 0
+		}
 		t.trace.add(3, uint64(m.From), uint64(m.Kind), uint64(len(m.Data)))
-		t.silent[m.From] = 0
 	}
 	return m, ok
 }
@@ -424,7 +427,7 @@ func (m *match[S, I]) report() Report {
 	if m.violation != nil {
 		return r // it stopped there, which proves enough
 	}
-	if r.Rollbacks == 0 && m.s.needsGuesses() && !m.crashed {
+	if r.Rollbacks == 0 && m.s.needsGuesses() && !m.over {
 		r.Vacuous = append(r.Vacuous, "nothing was rolled back, although the links are slow enough: does the workload press anything?")
 	}
 	if r.Confirmed == 0 {

@@ -103,7 +103,8 @@ func (s *Scenario) silences(late Micros) bool {
 	if s.PeerTimeout == 0 {
 		return false
 	}
-	if 2*late > s.PeerTimeout {
+	long := s.PeerTimeout + s.RejoinGrace
+	if 2*late > long {
 		return true
 	}
 	arrives := 1.0
@@ -137,7 +138,7 @@ func (s *Scenario) silences(late Micros) bool {
 			from = f.At
 		}
 		to = max(to, f.end()+late+Second/2)
-		if to-from >= s.PeerTimeout {
+		if to-from >= long {
 			return true
 		}
 	}
