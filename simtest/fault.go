@@ -273,6 +273,8 @@ const (
 	streamFaults
 	streamWorkload
 	streamGame
+	streamSites
+	streamBuggify
 )
 
 // random returns the generator for one purpose, and for one thing of its kind.

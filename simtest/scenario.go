@@ -71,7 +71,9 @@ type Scenario struct {
 	FingerprintEvery int `json:"fingerprintEvery,omitzero"`
 	// PeerTimeout is session.Config's, but 0 is for ever.
 	PeerTimeout Micros `json:"peerTimeout,omitzero"`
-	Peers       []Peer `json:"peers"`
+	// Buggify forces rare paths inside the engine, as the seed says.
+	Buggify bool   `json:"buggify,omitzero"`
+	Peers   []Peer `json:"peers"`
 	// Links are the directions that are not perfect, each named once.
 	Links  []Link  `json:"links,omitempty"`
 	Faults []Fault `json:"faults,omitempty"`

@@ -214,6 +214,7 @@ func plainerPeers(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool) 
 
 func plainerMatch(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool) {
 	for _, plain := range []func(c *Scenario){
+		func(c *Scenario) { c.Buggify = false },
 		func(c *Scenario) { c.PeerTimeout = 0 },
 		func(c *Scenario) { c.FingerprintEvery = 0 },
 		func(c *Scenario) { c.Window = 0 },
