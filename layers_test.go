@@ -42,12 +42,12 @@ var floors = map[string]floor{
 	"fingerprint": {clockless: true, imports: []string{"", "layout"}},
 	"rewind":      {clockless: true, imports: []string{"", "inputlog", "snapshot"}},
 	"wire":        {clockless: true, imports: []string{""}},
-	"mesh":        {clockless: true, imports: []string{"", "wire", "transport"}},
+	"mesh":        {clockless: true, imports: []string{"", "buggify", "wire", "transport"}},
 	"session": {clockless: true, imports: []string{
-		"", "layout", "inputlog", "snapshot", "fingerprint", "rewind", "wire", "mesh", "transport",
+		"", "layout", "inputlog", "snapshot", "fingerprint", "rewind", "buggify", "wire", "mesh", "transport",
 	}},
 	"simtest": {clockless: true, imports: []string{
-		"", "rng", "fingerprint", "snapshot", "mesh", "session", "transport",
+		"", "rng", "buggify", "fingerprint", "snapshot", "mesh", "session", "transport",
 		"transport/impair", "transport/loopback",
 		"simtest/internal/files",
 	}},
@@ -56,6 +56,8 @@ var floors = map[string]floor{
 
 	"fixed": {clockless: true},
 	"rng":   {clockless: true},
+	// Rare paths that a simulation forces inside the floors that follow.
+	"buggify": {clockless: true, imports: []string{"rng"}},
 
 	"transport":               {clockless: true, imports: []string{""}},
 	"transport/impair":        {clockless: true, imports: []string{"rng"}},

@@ -9,6 +9,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/buggify"
 	"github.com/driftback/driftback/fingerprint"
 	"github.com/driftback/driftback/session"
 	"github.com/driftback/driftback/transport"
@@ -63,6 +64,7 @@ type peer[S any, I comparable] struct {
 	is      Peer
 	end     *loopback.Endpoint
 	session *session.Lockstep[S, I]
+	sites   *buggify.Sites
 	clock   time.Duration // what it shows at the next frame
 	period  time.Duration // of its frames, in true time
 	polled  time.Duration // what its clock showed at the last turn
@@ -187,6 +189,11 @@ func (m *match[S, I]) add(i int) error {
 	}
 	if m.s.crashes() {
 		c.JoinTimeout = joinTimeout
+	}
+	if m.s.Buggify {
+		sites := random(m.s.Seed, streamSites, uint64(i))
+		p.sites = buggify.New(sites.Uint64())
+		c.Buggify = p.sites
 	}
 	if m.game.plant != nil {
 		m.game.plant(p.self, &c)
@@ -411,6 +418,7 @@ func (m *match[S, I]) report() Report {
 			r.Blocked += l.Blocked
 		}
 	}
+	r.Buggified = m.buggified()
 	for _, k := range Kinds {
 		c := FaultCount{Kind: k}
 		for i, f := range m.s.Faults {

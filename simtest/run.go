@@ -71,6 +71,7 @@ func Run[S any, I comparable](t testing.TB, g Game[S, I], o Options) {
 	var sum Report
 	faults := map[Kind]int{}
 	vacuous, why := 0, ""
+	buggified, forced := 0, uint64(0)
 	for seed := o.First; seed < o.First+uint64(n); seed++ {
 		r, err := Check(g, seed)
 		if err != nil {
@@ -87,6 +88,10 @@ func Run[S any, I comparable](t testing.TB, g Game[S, I], o Options) {
 		for _, f := range r.Faults {
 			faults[f.Kind] += f.Happened
 		}
+		if len(r.Buggified) > 0 {
+			buggified++
+		}
+		forced += r.forced()
 		sum.Simulated += r.Simulated
 		sum.Events += r.Events
 		sum.Rollbacks += r.Rollbacks
@@ -96,8 +101,8 @@ func Run[S any, I comparable](t testing.TB, g Game[S, I], o Options) {
 	for _, k := range Kinds {
 		fmt.Fprintf(&happened, ", %d %s", faults[k], k)
 	}
-	t.Logf("simtest: %d seeds of %v together: %d events, %d rollbacks, %d stalls%s; %d vacuous",
-		n, sum.Simulated.Round(time.Second), sum.Events, sum.Rollbacks, sum.Stalls, happened.String(), vacuous)
+	t.Logf("simtest: %d seeds of %v together: %d events, %d rollbacks, %d stalls%s, rare paths forced %d times in %d of the matches; %d vacuous",
+		n, sum.Simulated.Round(time.Second), sum.Events, sum.Rollbacks, sum.Stalls, happened.String(), forced, buggified, vacuous)
 	if n >= 10 && sum.Rollbacks == 0 {
 		t.Fatalf("simtest: nothing was rolled back in %d matches: does the workload press anything?", n)
 	}
