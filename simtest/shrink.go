@@ -7,14 +7,14 @@ import "slices"
 // long as that goes on breaking the rule, in at most budget plays. If s breaks
 // no rule it is returned as it is.
 func Shrink[S any, I comparable](g Game[S, I], s Scenario, budget int) (Scenario, Report, error) {
-	best, err := twice(g, s)
+	best, err := CheckScenario(g, s)
 	if err != nil || best.Violation == nil {
 		return s, best, err
 	}
 	rule := best.Violation.Rule
 	play := Play[S, I]
 	if rule == RuleReplay {
-		play = twice[S, I]
+		play = CheckScenario[S, I]
 	}
 	try := func(c Scenario) bool {
 		if budget <= 0 || c.Validate() != nil {
@@ -37,29 +37,6 @@ func Shrink[S any, I comparable](g Game[S, I], s Scenario, budget int) (Scenario
 		}
 	}
 	return s, best, nil
-}
-
-// twice plays a scenario twice, because what depends on more than the scenario cannot be
-// replayed. It returns the first play's report.
-func twice[S any, I comparable](g Game[S, I], s Scenario) (Report, error) {
-	a, err := Play(g, s)
-	if err != nil || a.Violation != nil {
-		return a, err
-	}
-	b, err := Play(g, s)
-	if err != nil {
-		return a, err
-	}
-	switch {
-	case b.Violation != nil:
-		a.Violation = b.Violation
-	case a.Trace != b.Trace:
-		a.Violation = &Violation{
-			Rule: RuleReplay, Event: min(a.Events, b.Events) - 1, Time: min(a.Simulated, b.Simulated),
-			Detail: "two plays differ, and neither breaks another rule: something draws from outside the scenario",
-		}
-	}
-	return a, nil
 }
 
 // clone returns a copy whose lists can be changed.
