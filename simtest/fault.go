@@ -279,6 +279,8 @@ const (
 	streamFaults
 	streamWorkload
 	streamGame
+	streamSites
+	streamBuggify
 )
 
 // random returns the generator for one purpose, and for one thing of its kind.

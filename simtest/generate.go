@@ -35,6 +35,8 @@ func Generate(seed uint64) Scenario {
 	if g.faults.Chance(1, 12) {
 		g.crash()
 	}
+	buggify := random(seed, streamBuggify, 0)
+	g.s.Buggify = buggify.Chance(1, 3)
 	return g.s
 }
 
