@@ -268,7 +268,7 @@ var planted = map[string]struct {
 			Peers:  []simtest.Peer{{Plays: []int{0}}, {Plays: []int{1}}, {Plays: []int{2}}},
 			Faults: []simtest.Fault{{Kind: simtest.Crash, At: 2 * simtest.Second, From: []int{1}}},
 		},
-		rule: simtest.RuleEnd, says: "it had listened to peer 1 in vain for only",
+		rule: simtest.RuleEnd, says: "in vain for only",
 	},
 	"bytes that are no packet": {
 		game: func() game {
