@@ -127,6 +127,7 @@ func (p *peer[S, I]) checkEnd() {
 		if last := driftback.Tick(m.s.Ticks); p.next != last || p.final != last {
 			p.breaks(RuleEnd, p.next, "it has finished with tick %d next and tick %d confirmed, and not at tick %d", p.next, p.final, last)
 		}
+		p.checkDiverged()
 		return
 	}
 	if wrong := p.wrongEnd(); wrong != "" {

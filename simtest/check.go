@@ -35,6 +35,9 @@ func (p *peer[S, I]) check(r *session.Result, err error) {
 	}
 	if !m.truth.begun {
 		m.truth.begin(p.seed)
+		if m.diverged != nil {
+			m.diverged.truth.begin(p.seed)
+		}
 	}
 	final := p.final
 	p.checkOrder(r, final)
@@ -43,6 +46,7 @@ func (p *peer[S, I]) check(r *session.Result, err error) {
 		return
 	}
 	p.checkFingerprints()
+	p.checkLimit(r)
 	p.checkEffects(r, errors.Is(err, session.ErrFinished))
 	p.err = err
 	p.checkEnd()
@@ -108,7 +112,7 @@ func (p *peer[S, I]) checkInputs() {
 	}
 }
 
-// checkState compares the newest confirmed state with the truth.
+// checkState compares the newest confirmed state with what it should be.
 func (p *peer[S, I]) checkState() {
 	m := p.m
 	t, err := p.session.ConfirmedState(&p.state)
@@ -121,12 +125,12 @@ func (p *peer[S, I]) checkState() {
 		return
 	}
 	p.final = t
-	got, want := m.truth.hasher.Sum(&p.state), m.truth.at(t).sum
+	got, want := m.truth.hasher.Sum(&p.state), p.truth.at(t).sum
 	m.trace.add(uint64(t), uint64(got))
 	if got == want {
 		return
 	}
-	state, same := m.truth.again(t, got)
+	state, same := p.truth.again(t, got)
 	if !same {
 		p.breaks(RulePure, t, "one simulation that ran again with the same inputs is not in the same state as the tick begins")
 	} else {
@@ -156,7 +160,7 @@ func (p *peer[S, I]) checkFingerprints() {
 		if !ok {
 			break // too many wait to be compared; they are bounded below
 		}
-		if want := m.truth.at(p.root).sum; sum != want {
+		if want := p.truth.at(p.root).sum; sum != want {
 			p.breaks(RuleFingerprint, p.root, "it is %v and in truth %v", sum, want)
 		}
 	}
@@ -168,50 +172,12 @@ func (p *peer[S, I]) checkFingerprints() {
 			p.breaks(RuleFingerprint, stats.Agreed, "it says that all agree, and peer %d has not come to it", q.self)
 		}
 	}
+	if t, ok := m.parted(stats.Agreed); ok {
+		p.breaks(RuleFingerprint, t, "it says that all agree on tick %d, and the world of peer %d is another", stats.Agreed, m.diverged.peer)
+	}
 	p.agreed = stats.Agreed
 	if most := p.agreed + (mesh.MaxUncompared+2)*m.every + m.window; p.next > most {
 		p.breaks(RuleWindow, p.next, "tick %d is the newest on which all agree, so it cannot be beyond tick %d", p.agreed, most)
-	}
-}
-
-// checkEffects compares what was told about effects with the truth.
-func (p *peer[S, I]) checkEffects(r *session.Result, finished bool) {
-	m, d := p.m, &p.told
-	for _, e := range r.Effects {
-		if e.Kind == session.Confirmed {
-			for d.tick < p.final && d.n == len(m.truth.at(d.tick).confirmed) {
-				d.tick, d.n = d.tick+1, 0
-			}
-			if d.tick >= p.final || e.Tick != d.tick || e.Effect != m.truth.at(d.tick).confirmed[d.n] {
-				p.breaks(RuleConfirmed, e.Tick, "%+v was told, which is not the next that was raised, and tick %d is the newest confirmed", e, p.final)
-				return
-			}
-			d.n++
-			continue
-		}
-		undone := e.Kind == session.Undone
-		if undone {
-			m.undone++
-		}
-		if !d.happened(tickEffect{e.Tick, e.Effect}, undone) {
-			p.breaks(RuleEffects, e.Tick, "%+v was told and cannot have been", e)
-		}
-	}
-	if r.Phase == session.Ended && !finished {
-		return // the turn stopped before it told
-	}
-	for d.settled < p.final {
-		t := d.settled
-		if raised := m.truth.at(t).raised; !d.settle(t, raised) {
-			p.breaks(RuleEffects, t, "what was told of it is not %+v, which it raised", raised)
-			return
-		}
-	}
-	for ; d.tick < p.final; d.tick, d.n = d.tick+1, 0 {
-		if all := m.truth.at(d.tick).confirmed; d.n < len(all) {
-			p.breaks(RuleConfirmed, d.tick, "tick %d is confirmed and %+v was not told", p.final, all[d.n])
-			return
-		}
 	}
 }
 
@@ -241,8 +207,12 @@ func (m *match[S, I]) watchProgress() {
 	if w.at == 0 || slowest.final > w.final {
 		w.at, w.final = now, slowest.final
 	}
+	patience := m.outlook.patience
+	if m.hardOfHearing() && slowest.final == driftback.Tick(m.s.Ticks) {
+		patience += 2 * m.s.silence() // the last word of a peer that is done may be lost
+	}
 	switch {
-	case now-w.at > m.outlook.patience:
+	case now-w.at > patience:
 		slowest.breaks(RuleProgress, slowest.confirmed, "all faults were over at %v, and for %v it has confirmed nothing", m.outlook.quiet, now-w.at)
 	case now > m.outlook.limit:
 		slowest.breaks(RuleProgress, slowest.confirmed, "all faults were over at %v, and tick %d should be confirmed by now", m.outlook.quiet, m.s.Ticks)

@@ -37,6 +37,7 @@ type match[S any, I comparable] struct {
 	owner    []driftback.Peer // by participant
 	workload func(p driftback.Participant, t driftback.Tick) I
 	truth    *truth[S, I]
+	diverged *diverged[S, I] // nil: no world is to be another
 
 	queue  []event // the next one last
 	nextID uint64
@@ -45,6 +46,7 @@ type match[S any, I comparable] struct {
 
 	changes []change
 	on      [][MaxPeers][MaxPeers]uint8 // by fault: how often a direction has it
+	down    [MaxPeers][MaxPeers]uint8   // how many faults keep a link down, the lower peer first
 	before  []uint64                    // by fault: what its directions had counted when it last began
 	happens []bool                      // by fault
 
@@ -54,7 +56,7 @@ type match[S any, I comparable] struct {
 	causes        []cause
 	over          bool // something was planted, or found, that ends every peer's match
 	violation     *Violation
-	undone        uint64
+	undone, moved uint64
 }
 
 // peer is one process of the match.
@@ -70,6 +72,7 @@ type peer[S any, I comparable] struct {
 	polled  time.Duration // what its clock showed at the last turn
 	frozen  int
 	gone    bool  // it has crashed
+	bids    []int // faults that bid it leave or halt at its next turn
 	err     error // why its match ended
 
 	seed    uint64
@@ -87,6 +90,7 @@ type peer[S any, I comparable] struct {
 	waits            driftback.Tick // this one was confirmed at since and is to be agreed on
 	since            time.Duration
 	told             told
+	truth            *truth[S, I] // what it is compared with
 	tally            tally
 	local            []I
 	state            S
@@ -131,6 +135,7 @@ func newMatch[S any, I comparable](g Game[S, I], s Scenario) (*match[S, I], erro
 		delays[p] = s.Peers[peer].InputDelay
 	}
 	m.truth = &truth[S, I]{game: &m.game, inputs: m.workload, delays: delays, hasher: hasher}
+	m.diverge()
 	for i := range s.Peers {
 		for j := range s.Peers {
 			if i != j {
@@ -140,6 +145,9 @@ func newMatch[S any, I comparable](g Game[S, I], s Scenario) (*match[S, I], erro
 	}
 	if m.outlook.silences {
 		m.silenceMay()
+	}
+	if s.HaltAtLimit {
+		m.limitMay()
 	}
 	// Changes come before frames at the same moment.
 	for i, c := range m.changes {
@@ -162,7 +170,7 @@ func (m *match[S, I]) add(i int) error {
 		period: time.Duration(int64(m.s.Frame) * 1000 * 1_000_000 / int64(1_000_000+is.Skew)),
 		silent: make([]time.Duration, len(m.s.Peers)), inputs: make([]driftback.Tick, len(m.owner)),
 		root: m.every, published: driftback.Tick(is.InputDelay),
-		tally: newTally(len(m.s.Peers), int(m.window)),
+		truth: m.truth, tally: newTally(len(m.s.Peers), int(m.window)),
 	}
 	nonce := random(m.s.Seed, streamGame, uint64(i))
 	c := session.Config[S, I]{
@@ -190,7 +198,7 @@ func (m *match[S, I]) add(i int) error {
 	if m.s.HaltAtLimit {
 		c.AtLimit = session.Halt
 	}
-	if m.s.crashes() {
+	if m.s.ends() {
 		c.JoinTimeout = joinTimeout
 	}
 	if m.s.Buggify {
@@ -200,6 +208,12 @@ func (m *match[S, I]) add(i int) error {
 	}
 	if m.game.plant != nil {
 		m.game.plant(p.self, &c)
+	}
+	if d := m.diverged; d != nil && d.peer == p.self {
+		p.truth, c.Step = d.truth, doubled(c.Step, d.tick)
+	}
+	if m.s.EffectTolerance > 0 {
+		c.Step = watched(c.Step, &p.told.moves)
 	}
 	var err error
 	if p.session, err = session.New(c); err != nil {
@@ -245,6 +259,9 @@ func (m *match[S, I]) run() {
 	for i := range m.on {
 		m.stop(i)
 	}
+	if d := m.diverged; d != nil && m.peers[d.peer].final > d.tick && m.truth.at(d.tick+1).sum != d.truth.at(d.tick+1).sum {
+		m.happens[d.fault] = true
+	}
 }
 
 // live reports whether somebody still plays.
@@ -286,26 +303,56 @@ func (m *match[S, I]) apply(c change) {
 	if c.on {
 		m.before[c.fault] = m.count(c.fault)
 	}
+	if f.Kind == Down {
+		m.takeDown(c)
+	}
 	for _, i := range c.peers {
-		switch p := m.peers[i]; {
-		case f.Kind == Freeze && c.on:
-			p.frozen++
-		case f.Kind == Freeze:
-			p.frozen--
-		case !p.gone: // a crash
-			if p.err == nil {
-				m.happens[c.fault] = true
-				m.crash(p.self)
+		m.peers[i].befall(c.fault, c.on)
+	}
+}
+
+// takeDown lets links go down or come up again.
+func (m *match[S, I]) takeDown(c change) {
+	for _, d := range c.pairs {
+		var err error
+		switch down := &m.down[d.from][d.to]; {
+		case d.from > d.to: // a link is both of its directions
+		case c.on:
+			*down++
+			err = m.net.TakeDown(driftback.Peer(d.from), driftback.Peer(d.to))
+		default:
+			if *down--; *down == 0 {
+				err = m.net.BringUp(driftback.Peer(d.from), driftback.Peer(d.to))
 			}
-			p.gone = true
-			p.end.Crash()
 		}
+		if err != nil {
+			panic(err) // the peers of a valid scenario are peers of the network
+		}
+	}
+}
+
+// befall lets a fault that is about peers begin or end for this one.
+func (p *peer[S, I]) befall(fault int, on bool) {
+	switch kind := p.m.s.Faults[fault].Kind; {
+	case kind == Freeze && on:
+		p.frozen++
+	case kind == Freeze:
+		p.frozen--
+	case kind == Leave || kind == Halt:
+		p.bids = append(p.bids, fault)
+	case kind == Crash && !p.gone:
+		if p.err == nil {
+			p.m.happens[fault] = true
+			p.m.crash(p.self)
+		}
+		p.gone = true
+		p.end.Crash()
 	}
 }
 
 // stop notes whether a fault has done something since it began.
 func (m *match[S, I]) stop(fault int) {
-	if m.s.Faults[fault].Kind != Freeze && m.count(fault) > m.before[fault] {
+	if m.count(fault) > m.before[fault] {
 		m.happens[fault] = true
 	}
 }
@@ -348,6 +395,7 @@ func (p *peer[S, I]) frame(at time.Duration) {
 	for _, q := range p.is.Plays {
 		p.local = append(p.local, p.m.workload(driftback.Participant(q), p.next+driftback.Tick(p.is.InputDelay)))
 	}
+	p.obey()
 	r, err := p.session.Tick(now, p.local...)
 	stats := p.session.Stats()
 	p.tally.count(at, p.next, driftback.Tick(p.m.s.Ticks), &r, &stats)
@@ -402,7 +450,7 @@ func (t *trace) add(values ...uint64) {
 func (m *match[S, I]) report() Report {
 	r := Report{
 		Trace: uint64(m.trace), Violation: m.violation, Events: m.events, Simulated: m.net.Now(),
-		Confirmed: driftback.Tick(m.s.Ticks), Undone: m.undone,
+		Confirmed: driftback.Tick(m.s.Ticks), Undone: m.undone, Moved: m.moved,
 	}
 	for _, p := range m.peers {
 		one := p.report()

@@ -123,6 +123,9 @@ type Report struct {
 	Deepest                        int
 	// Undone counts effects that were guessed and taken back.
 	Undone uint64
+	// Moved counts those that were moved by no more than is tolerated, and not told
+	// again.
+	Moved uint64
 	// Datagrams counts what was sent, Lost and Blocked what never arrived.
 	Datagrams, Lost, Blocked uint64
 	// Peers has each peer's own figures, by number.
