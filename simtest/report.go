@@ -125,6 +125,8 @@ type Report struct {
 	Undone uint64
 	// Datagrams counts what was sent, Lost and Blocked what never arrived.
 	Datagrams, Lost, Blocked uint64
+	// Peers has each peer's own figures, by number.
+	Peers []PeerReport
 }
 
 // String returns the report as one line of words.
