@@ -141,13 +141,14 @@ var forcedPaths = map[buggify.Site]forced{
 			return small
 		}, heals: held,
 	},
-	buggify.InputsAgain: {act: func(t *testing.T, _ *match, a, b *seat) bool {
+	buggify.InputsAgain: {act: func(t *testing.T, _ *match, a, _ *seat) bool {
+		acked := &a.mesh.links[0].acked[0]
 		a.publish(20)
-		a.mesh.links[0].acked[0], a.mesh.links[0].sent[0] = 18, 20
+		*acked = 18
 		a.turn()
 		first := a.packets()[0].Runs[0].First
 		require.Contains(t, []driftback.Tick{18, 18 - sentAgain}, first)
-		a.mesh.links[0].acked[0] = 0
+		*acked = 0
 		return first < 18
 	}, heals: held},
 	buggify.SkippedFlush: {act: func(_ *testing.T, _ *match, a, _ *seat) bool {
