@@ -49,10 +49,17 @@ var floors = map[string]floor{
 	"simtest": {clockless: true, imports: []string{
 		"", "rng", "buggify", "fingerprint", "snapshot", "mesh", "session", "transport",
 		"transport/impair", "transport/loopback",
-		"simtest/internal/files",
+		"simtest/internal/files", "internal/commit",
 	}},
 	// Where scenarios that fail are kept; the simulation itself touches no file.
 	"simtest/internal/files": {},
+	"internal/commit":        {},
+	"internal/cmdline":       {},
+	// The one room of simtest with threads and a clock, and its command line.
+	"simtest/soak": {imports: []string{"", "rng", "simtest", "simtest/internal/files", "internal/commit"}},
+	"simtest/soak/command": {imports: []string{
+		"simtest", "simtest/soak", "simtest/internal/files", "internal/commit", "internal/cmdline",
+	}},
 
 	"fixed": {clockless: true},
 	"rng":   {clockless: true},
@@ -66,6 +73,7 @@ var floors = map[string]floor{
 	"identity":                {},
 	"transport/quic":          {imports: []string{"", "transport", "identity"}},
 
+	"cmd/driftback":         {imports: []string{"/..."}},
 	"bench":                 {imports: []string{"/..."}},
 	"examples/fighter":      {imports: []string{"/..."}},
 	"examples/fighter/sim":  {clockless: true, imports: []string{"", "fixed", "rng"}},
