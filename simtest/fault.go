@@ -273,6 +273,7 @@ const (
 	streamFaults
 	streamWorkload
 	streamGame
+	streamSync
 )
 
 // random returns the generator for one purpose, and for one thing of its kind.

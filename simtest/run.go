@@ -38,8 +38,8 @@ type Options struct {
 	Budget int
 }
 
-// Run plays the matches of many seeds, each twice, and fails the test at the first that
-// breaks a rule: with the rule, the seed, the file of its scenario and that of a smaller
+// Run begins with [Sync], which names the commonest mistakes best. Then it plays the
+// matches of many seeds, each twice, and fails the test at the first that breaks a rule: with the rule, the seed, the file of its scenario and that of a smaller
 // one that breaks the same rule, and the command that replays it. It also fails if
 // more than half of the matches are vacuous, or if ten and more rolled nothing back.
 //
@@ -50,6 +50,7 @@ func Run[S any, I comparable](t testing.TB, g Game[S, I], o Options) {
 		runFile(t, g, *scenarioFlag)
 		return
 	}
+	Sync(t, g)
 	if o.Dir != "" {
 		kept, err := filepath.Glob(filepath.Join(o.Dir, "simtest-*.json"))
 		if err != nil {
@@ -128,7 +129,7 @@ func runFile[S any, I comparable](t testing.TB, g Game[S, I], name string) {
 	case err != nil:
 		t.Fatalf("%s: %v", name, err)
 	case r.Violation != nil:
-		t.Fatalf("%v\n  scenario %s, trace %016x\n  %s", r.Violation, name, r.Trace, r.String())
+		t.Fatalf("%v\n  scenario %s, trace %016x\n  %s%s", r.Violation, name, r.Trace, r.String(), explain(g, r.Violation, s))
 	}
 	t.Logf("%s breaks no rule, trace %016x: %s", name, r.Trace, r.String())
 }
@@ -162,8 +163,8 @@ func fail[S any, I comparable](t testing.TB, g Game[S, I], seed uint64, o Option
 	if err != nil {
 		t.Fatalf("%v\n  seed %d, and its scenario cannot be kept: %v", r.Violation, seed, err)
 	}
-	t.Fatalf("%v\n  seed %d: %s\n  shrunk:  %s (%d ticks, %d peers, %d faults)\n  replay:  %s",
-		r.Violation, seed, whole, file, small.Ticks, len(small.Peers), len(small.Faults), command(t.Name(), file))
+	t.Fatalf("%v\n  seed %d: %s\n  shrunk:  %s (%d ticks, %d peers, %d faults)\n  replay:  %s%s",
+		r.Violation, seed, whole, file, small.Ticks, len(small.Peers), len(small.Faults), command(t.Name(), file), explain(g, r.Violation, small, s))
 }
 
 // command returns what a person types to play a scenario under a test.
