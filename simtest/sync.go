@@ -32,7 +32,7 @@ type Finding struct {
 	Mistake Mistake
 	// Tick is the one that does not repeat, or whose beginning was saved.
 	Tick driftback.Tick
-	// Policy is how snapshots were made, if that matters.
+	// Policy is by what snapshots were made, if that matters.
 	Policy string
 	// Detail says what was found, and Look what usually is behind it.
 	Detail, Look string
@@ -42,14 +42,15 @@ type Finding struct {
 	Difference fingerprint.Difference
 }
 
+// Error returns a few lines: the mistake, what was found, and what to look for.
 func (f *Finding) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "simtest: %s: tick %d: %s", f.Mistake, f.Tick, f.Detail)
+	fmt.Fprintf(&b, "simtest: %s\n  tick %d: %s", f.Mistake, f.Tick, f.Detail)
 	if f.Policy != "" {
-		fmt.Fprintf(&b, " (%s)", f.Policy)
+		fmt.Fprintf(&b, " (saved by %s)", f.Policy)
 	}
 	if d := f.Difference; f.Different {
-		fmt.Fprintf(&b, "; the first field that differs is %s: %s and then %s", d.Path, d.A, d.B)
+		fmt.Fprintf(&b, "\n  the first field that differs is %s: %s and then %s", d.Path, d.A, d.B)
 	}
 	if f.Look != "" {
 		fmt.Fprintf(&b, "\n  look for: %s", f.Look)

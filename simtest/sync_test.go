@@ -309,7 +309,7 @@ func TestEveryMistakeIsFoundAndNamedWithItsField(t *testing.T) {
 			require.NotNil(t, f)
 			t.Log(f)
 			require.Equal(t, c.mistake, f.Mistake, "%v", f)
-			require.ErrorContains(t, f, "simtest: "+string(c.mistake)+": tick ")
+			require.ErrorContains(t, f, "simtest: "+string(c.mistake)+"\n  tick ")
 			for _, says := range c.says {
 				require.ErrorContains(t, f, says)
 			}

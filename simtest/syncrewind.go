@@ -147,7 +147,7 @@ func (w *rewinder[S, I]) tick(s *S, t driftback.Tick, how string) *Finding {
 	if f := w.impureIfAtAll(); f != nil {
 		return f
 	}
-	f := &Finding{Mistake: MistakeOutside, Tick: t, Policy: "saved by " + w.policy, Detail: how, Look: lookOutside}
+	f := &Finding{Mistake: MistakeOutside, Tick: t, Policy: w.policy, Detail: how, Look: lookOutside}
 	if same {
 		return f
 	}
@@ -209,5 +209,5 @@ func (w *rewinder[S, I]) leftOut(from driftback.Tick) string {
 // the detail names, shows.
 func (w *rewinder[S, I]) found(m Mistake, t driftback.Tick, detail, look string, now *S) *Finding {
 	p := w.photo(t)
-	return (&Finding{Mistake: m, Tick: t, Policy: "saved by " + w.policy, Detail: detail, Look: look}).differs(w.between(p, now))
+	return (&Finding{Mistake: m, Tick: t, Policy: w.policy, Detail: detail, Look: look}).differs(w.between(p, now))
 }
