@@ -104,10 +104,7 @@ func Play[S any, I comparable](g Game[S, I], s Scenario) (Report, error) {
 }
 
 func newMatch[S any, I comparable](g Game[S, I], s Scenario) (*match[S, I], error) {
-	if err := s.Validate(); err != nil {
-		return nil, err
-	}
-	if err := g.playable(); err != nil {
+	if err := g.playable(&s); err != nil {
 		return nil, err
 	}
 	hasher, err := fingerprint.New[S]()

@@ -117,7 +117,7 @@ func Run[S any, I comparable](t testing.TB, g Game[S, I], o Options) {
 // Check plays the scenario of a seed twice. The report is that of the first play; its
 // violation may be that the second was another.
 func Check[S any, I comparable](g Game[S, I], seed uint64) (Report, error) {
-	return CheckScenario(g, Generate(seed))
+	return CheckScenario(g, g.Scenario(seed))
 }
 
 // CheckScenario plays a scenario twice, as Check does that of a seed.
@@ -174,7 +174,7 @@ func fail[S any, I comparable](t testing.TB, g Game[S, I], seed uint64, o Option
 	if o.Budget == 0 {
 		o.Budget = DefaultBudget
 	}
-	s := Generate(seed)
+	s := g.Scenario(seed)
 	small, r, err := Shrink(g, s, o.Budget)
 	if err != nil {
 		t.Fatal(err)

@@ -129,7 +129,7 @@ func Sync[S any, I comparable](t testing.TB, g Game[S, I]) {
 	t.Helper()
 	var sum SyncReport
 	for seed := range uint64(syncSeeds) {
-		r, err := SyncTest(g, rehearsed(seed))
+		r, err := SyncTest(g, rehearsed(g.Scenario(seed)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,9 +149,8 @@ func Sync[S any, I comparable](t testing.TB, g Game[S, I]) {
 		sum.Rewinds, sum.Resimulated, strings.Join(sum.Policies, " and "))
 }
 
-// rehearsed is a seed's scenario without what needs a network.
-func rehearsed(seed uint64) Scenario {
-	s := Generate(seed)
+// rehearsed is a scenario without what needs a network.
+func rehearsed(s Scenario) Scenario {
 	s.Links, s.Faults = nil, nil
 	s.Ticks, s.Window = syncTicks, 0
 	return s
@@ -170,13 +169,16 @@ func explain[S any, I comparable](g Game[S, I], v *Violation, scenarios ...Scena
 	return ""
 }
 
-// playable returns an error that says what a game lacks.
-func (g *Game[S, I]) playable() error {
+// playable returns an error that says why a game cannot be played in a scenario.
+func (g *Game[S, I]) playable(s *Scenario) error {
+	if err := s.Validate(); err != nil {
+		return err
+	}
 	switch {
 	case g.Step == nil:
 		return errors.New("simtest: Game.Step is nil: it must be the game's step function")
 	case g.Input == nil:
 		return errors.New("simtest: Game.Input is nil: somebody must press something")
 	}
-	return nil
+	return g.seats(s)
 }

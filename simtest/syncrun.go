@@ -28,10 +28,7 @@ type rehearsal[S any, I comparable] struct {
 }
 
 func newRehearsal[S any, I comparable](g Game[S, I], s Scenario) (*rehearsal[S, I], error) {
-	if err := s.Validate(); err != nil {
-		return nil, err
-	}
-	if err := g.playable(); err != nil {
+	if err := g.playable(&s); err != nil {
 		return nil, err
 	}
 	r := &rehearsal[S, I]{game: g, s: s}

@@ -15,7 +15,7 @@ import (
 // Whoever pressed evenly at random would seldom meet the other.
 func brawl() simtest.Game[sim.State, sim.Input] {
 	return simtest.Game[sim.State, sim.Input]{
-		Name: "fighter", Step: sim.Step, Start: sim.Start, Valid: sim.Input.Valid,
+		Name: "fighter", Players: sim.Sides, Step: sim.Step, Start: sim.Start, Valid: sim.Input.Valid,
 		Input: func(r *rng.PCG, p driftback.Participant, _ driftback.Tick) (in sim.Input) {
 			toward, away := sim.Right, sim.Left
 			if p%sim.Sides == 1 {
