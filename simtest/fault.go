@@ -319,6 +319,7 @@ const (
 	streamGame
 	streamSites
 	streamBuggify
+	streamSync
 )
 
 // random returns the generator for one purpose, and for one thing of its kind.

@@ -1,7 +1,6 @@
 package simtest
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -109,13 +108,8 @@ func Play[S any, I comparable](g Game[S, I], s Scenario) (Report, error) {
 }
 
 func newMatch[S any, I comparable](g Game[S, I], s Scenario) (*match[S, I], error) {
-	switch err := s.Validate(); {
-	case err != nil:
+	if err := g.playable(&s); err != nil {
 		return nil, err
-	case g.Step == nil:
-		return nil, errors.New("simtest: Game.Step is nil: it must be the game's step function")
-	case g.Input == nil:
-		return nil, errors.New("simtest: Game.Input is nil: somebody must press something")
 	}
 	hasher, err := fingerprint.New[S]()
 	if err != nil {
