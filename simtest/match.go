@@ -9,6 +9,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/buggify"
 	"github.com/driftback/driftback/fingerprint"
 	"github.com/driftback/driftback/session"
 	"github.com/driftback/driftback/transport"
@@ -64,6 +65,7 @@ type peer[S any, I comparable] struct {
 	is      Peer
 	end     *loopback.Endpoint
 	session *session.Lockstep[S, I]
+	sites   *buggify.Sites
 	clock   time.Duration // what it shows at the next frame
 	period  time.Duration // of its frames, in true time
 	polled  time.Duration // what its clock showed at the last turn
@@ -87,6 +89,7 @@ type peer[S any, I comparable] struct {
 	since            time.Duration
 	told             told
 	runs             *runs[S, I]
+	tally            tally
 	local            []I
 	state            S
 }
@@ -159,17 +162,18 @@ func (m *match[S, I]) add(i int) error {
 		period: time.Duration(int64(m.s.Frame) * 1000 * 1_000_000 / int64(1_000_000+is.Skew)),
 		silent: make([]time.Duration, len(m.s.Peers)), inputs: make([]driftback.Tick, len(m.owner)),
 		root: m.every, published: driftback.Tick(is.InputDelay),
+		tally: newTally(len(m.s.Peers), int(m.window)),
 	}
 	p.runs = newRuns(p)
 	nonce := random(m.s.Seed, streamGame, uint64(i))
 	c := session.Config[S, I]{
-		Step: p.runs.around(m.game.Step), Transport: &tap{Endpoint: p.end, trace: &m.trace, silent: p.silent},
+		Step: p.runs.around(m.game.Step), Transport: &tap{Endpoint: p.end, trace: &m.trace, silent: p.silent, sent: p.tally.turn},
 		Self: p.self, Players: m.owner, Match: m.s.Seed, Game: m.game.Name, Build: "simtest",
 		Nonce:      nonce.Uint64() | 1<<63, // never 0
 		InputDelay: is.InputDelay, Redundancy: is.Redundancy,
 		PredictionWindow: m.s.Window, FingerprintEvery: m.s.FingerprintEvery,
 		PeerTimeout: session.None, JoinTimeout: session.None,
-		Predict: m.game.Predict, Save: m.game.Save, Valid: m.game.Valid,
+		EffectTolerance: m.s.EffectTolerance, Predict: m.game.Predict, Save: m.game.Save, Valid: m.game.Valid,
 		Start: func(seed uint64, s *S) {
 			p.seed, p.begun = seed, true
 			if m.game.Start != nil {
@@ -182,9 +186,18 @@ func (m *match[S, I]) add(i int) error {
 	}
 	if m.s.PeerTimeout != 0 {
 		c.PeerTimeout = m.s.PeerTimeout.Duration()
+		c.RejoinGrace = m.s.RejoinGrace.Duration()
+	}
+	if m.s.HaltAtLimit {
+		c.AtLimit = session.Halt
 	}
 	if m.s.crashes() {
 		c.JoinTimeout = joinTimeout
+	}
+	if m.s.Buggify {
+		sites := random(m.s.Seed, streamSites, uint64(i))
+		p.sites = buggify.New(sites.Uint64())
+		c.Buggify = p.sites
 	}
 	if m.game.plant != nil {
 		m.game.plant(p.self, &c)
@@ -339,6 +352,8 @@ func (p *peer[S, I]) frame(at time.Duration) {
 		p.local = append(p.local, p.m.workload(driftback.Participant(q), p.next+driftback.Tick(p.is.InputDelay)))
 	}
 	r, err := p.session.Tick(now, p.local...)
+	stats := p.session.Stats()
+	p.tally.count(at, p.next, driftback.Tick(p.m.s.Ticks), &r, &stats)
 	p.check(&r, err)
 }
 
@@ -348,10 +363,12 @@ type tap struct {
 	*loopback.Endpoint
 	trace  *trace
 	silent []time.Duration
+	sent   []Sent // by peer
 }
 
 func (t *tap) Send(to driftback.Peer, b []byte) {
 	t.trace.add(1, uint64(to), xxh3.Hash(b))
+	t.sent[to].add(Sent{1, uint64(len(b))})
 	t.Endpoint.Send(to, b)
 }
 
@@ -389,11 +406,12 @@ func (m *match[S, I]) report() Report {
 		Confirmed: driftback.Tick(m.s.Ticks), Undone: m.undone,
 	}
 	for _, p := range m.peers {
-		s := p.session.Stats()
-		r.Rollbacks += s.Loop.Rollbacks
-		r.Resimulated += s.Loop.Resimulated
-		r.Deepest = max(r.Deepest, s.Loop.Deepest)
-		r.Stalls += s.Stalled
+		one := p.report()
+		r.Peers = append(r.Peers, one)
+		r.Rollbacks += one.Rollbacks
+		r.Resimulated += one.Resimulated
+		r.Deepest = max(r.Deepest, one.Depth(100))
+		r.Stalls += one.Stalls
 		if !p.gone {
 			r.Confirmed = min(r.Confirmed, p.final)
 		}
@@ -404,6 +422,7 @@ func (m *match[S, I]) report() Report {
 			r.Blocked += l.Blocked
 		}
 	}
+	r.Buggified = m.buggified()
 	for _, k := range Kinds {
 		c := FaultCount{Kind: k}
 		for i, f := range m.s.Faults {

@@ -7,14 +7,14 @@ import "slices"
 // big cuts first, for as long as that goes on breaking the rule, in at most budget plays.
 // Equal arguments give equal results. If s breaks no rule it is returned as it is.
 func Shrink[S any, I comparable](g Game[S, I], s Scenario, budget int) (Scenario, Report, error) {
-	best, err := twice(g, s)
+	best, err := CheckScenario(g, s)
 	if err != nil || best.Violation == nil {
 		return s, best, err
 	}
 	rule := best.Violation.Rule
 	play := Play[S, I]
 	if rule == RuleReplay {
-		play = twice[S, I]
+		play = CheckScenario[S, I]
 	}
 	try := func(c Scenario) bool {
 		if budget <= 0 || c.Validate() != nil {
@@ -49,29 +49,6 @@ func Shrink[S any, I comparable](g Game[S, I], s Scenario, budget int) (Scenario
 		}
 	}
 	return s, best, nil
-}
-
-// twice plays a scenario twice, because what depends on more than the scenario cannot be
-// replayed. It returns the first play's report.
-func twice[S any, I comparable](g Game[S, I], s Scenario) (Report, error) {
-	a, err := Play(g, s)
-	if err != nil || a.Violation != nil {
-		return a, err
-	}
-	b, err := Play(g, s)
-	if err != nil {
-		return a, err
-	}
-	switch {
-	case b.Violation != nil:
-		a.Violation = b.Violation
-	case a.Trace != b.Trace:
-		a.Violation = &Violation{
-			Rule: RuleReplay, Event: min(a.Events, b.Events) - 1, Time: min(a.Simulated, b.Simulated),
-			Detail: "two plays differ, and neither breaks another rule: something draws from outside the scenario",
-		}
-	}
-	return a, nil
 }
 
 // clone returns a copy whose lists can be changed.
@@ -228,6 +205,7 @@ func plainerLinks(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool) 
 			func(l *Link) { l.Loss = 0 },
 			func(l *Link) { l.Reorder, l.ReorderBy = 0, 0 },
 			func(l *Link) { l.Duplicate = 0 },
+			func(l *Link) { l.BytesPerSecond = 0 },
 			func(l *Link) { l.Jitter = 0 },
 			func(l *Link) { l.Latency = (l.Latency / 2).round() },
 		} {
@@ -259,6 +237,10 @@ func plainerPeers(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool) 
 
 func plainerMatch(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool) {
 	for _, plain := range []func(c *Scenario){
+		func(c *Scenario) { c.Buggify = false },
+		func(c *Scenario) { c.RejoinGrace = 0 },
+		func(c *Scenario) { c.EffectTolerance = 0 },
+		func(c *Scenario) { c.HaltAtLimit = false },
 		func(c *Scenario) { c.PeerTimeout = 0 },
 		func(c *Scenario) { c.Hold = MaxHold },
 		func(c *Scenario) { c.FingerprintEvery = 0 },

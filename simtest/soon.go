@@ -48,7 +48,8 @@ func (s *Scenario) soon(o *outlook) soon {
 	for _, p := range s.Peers {
 		frame = max(frame, s.Frame*1_000_000/Micros(1_000_000+p.Skew)+1)
 	}
-	settles := true // as soon as what is on its way has come
+	// As soon as what is on its way has come; rare paths that are forced take longer.
+	settles := !s.Buggify
 	for _, f := range s.Faults {
 		by += f.By
 		switch f.Kind {
@@ -72,6 +73,10 @@ func (s *Scenario) soon(o *outlook) soon {
 		v.from = o.patience
 	}
 	v.from += o.quiet
+	if s.Buggify || s.queued() > 0 { // a line that is full loses more than its share
+		v.tick, v.agreement = o.patience, o.patience
+		return v
+	}
 
 	tick := 2*frame + trip + (tries(loss)-1)*spacing
 	if every := Micros(s.every()); every > 0 {
