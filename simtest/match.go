@@ -51,6 +51,7 @@ type match[S any, I comparable] struct {
 
 	window, every driftback.Tick
 	outlook       outlook
+	soon          soon
 	watch         watch
 	causes        []cause
 	over          bool // something was planted, or found, that ends every peer's match
@@ -90,6 +91,7 @@ type peer[S any, I comparable] struct {
 	since            time.Duration
 	told             told
 	truth            *truth[S, I] // what it is compared with
+	runs             *runs[S, I]
 	tally            tally
 	local            []I
 	state            S
@@ -116,12 +118,13 @@ func newMatch[S any, I comparable](g Game[S, I], s Scenario) (*match[S, I], erro
 		return nil, fmt.Errorf("simtest: the state cannot be compared: %w", err)
 	}
 	m := &match[S, I]{
-		game: g, s: s, owner: s.players(), workload: g.workload(&s),
+		game: g, s: s, owner: s.players(), workload: (&pressed[I]{ask: g.workload(&s)}).at,
 		changes: s.changes(), outlook: s.outlook(),
 		on:     make([][MaxPeers][MaxPeers]uint8, len(s.Faults)),
 		before: make([]uint64, len(s.Faults)), happens: make([]bool, len(s.Faults)),
 		window: driftback.Tick(s.window()), every: driftback.Tick(s.every()),
 	}
+	m.soon = s.soon(&m.outlook)
 	link := random(s.Seed, streamLink, 0)
 	m.net = loopback.New(link.Uint64())
 	delays := make([]int, len(m.owner))
@@ -166,9 +169,10 @@ func (m *match[S, I]) add(i int) error {
 		root: m.every, published: driftback.Tick(is.InputDelay),
 		truth: m.truth, tally: newTally(len(m.s.Peers), int(m.window)),
 	}
+	p.runs = newRuns(p)
 	nonce := random(m.s.Seed, streamGame, uint64(i))
 	c := session.Config[S, I]{
-		Step: m.game.Step, Transport: &tap{Endpoint: p.end, trace: &m.trace, silent: p.silent, sent: p.tally.turn},
+		Step: p.runs.around(m.game.Step), Transport: &tap{Endpoint: p.end, trace: &m.trace, silent: p.silent, sent: p.tally.turn},
 		Self: p.self, Players: m.owner, Match: m.s.Seed, Game: m.game.Name, Build: "simtest",
 		Nonce:      nonce.Uint64() | 1<<63, // never 0
 		InputDelay: is.InputDelay, Redundancy: is.Redundancy,
