@@ -57,7 +57,7 @@ func (m *match[S, I]) diverge() {
 		t.game = &g
 		m.diverged = &diverged[S, I]{peer: driftback.Peer(f.From[0]), tick: driftback.Tick(f.Tick), fault: i, truth: &t}
 		m.plant(cause{
-			kind: Diverge, elsewhere: []like{as[*session.DesyncError]()}, wrong: m.desyncWrongly, may: true,
+			elsewhere: []like{as[*session.DesyncError]()}, wrong: m.desyncWrongly, may: true,
 		})
 	}
 }

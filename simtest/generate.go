@@ -139,7 +139,7 @@ func (g *generator) connect() {
 				l.Duplicate = d.share(0, loss)
 			}
 			if d.Chance(1, 12) && g.s.Peers[a].Redundancy < 100 { // the line must carry what it sends
-				l.BytesPerSecond = d.between(40_000, 400_000)
+				l.BytesPerSecond = d.between(30_000, 100_000)
 			}
 			g.s.Links = append(g.s.Links, l)
 		}
@@ -219,7 +219,7 @@ func (g *generator) fault() {
 		f.From = g.some(1, 2)
 	case Throttle:
 		f.From, f.To = g.directions()
-		f.Rate = [...]int{30_000, 12_000, MinRate}[g.temper] + d.between(0, 20_000)
+		f.Rate = d.between(MinRate, [...]int{8_000, 6_000, 4_000}[g.temper])
 	case Down:
 		f.From, f.To = g.directions()
 		g.missed(8, 20)

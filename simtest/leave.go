@@ -12,8 +12,8 @@ const haltWords = "a scenario says so"
 // with shows in the turn.
 func (p *peer[S, I]) obey() {
 	for _, fault := range p.bids {
-		c := cause{kind: p.m.s.Faults[fault].Kind, at: []driftback.Peer{p.self}}
-		if c.kind == Leave {
+		c := cause{at: []driftback.Peer{p.self}}
+		if p.m.s.Faults[fault].Kind == Leave {
 			c.here = []like{is(session.ErrLeft)}
 			p.session.Leave()
 		} else {

@@ -341,7 +341,7 @@ func (p *peer[S, I]) befall(fault int, on bool) {
 	case kind == Crash && !p.gone:
 		if p.err == nil {
 			p.m.happens[fault] = true
-			p.m.crash(p.self)
+			p.m.gone(p.self, true)
 		}
 		p.gone = true
 		p.end.Crash()

@@ -75,8 +75,7 @@ func backlog(rate int) Micros {
 }
 
 func (s *Scenario) outlook() outlook {
-	late := s.late() + s.queued()
-	worst := late // with every fault at once
+	late, worst := s.late()+s.queued(), s.late() // worst: with every fault at once
 	var quiet, slowest Micros
 	for _, f := range s.Faults {
 		switch f.Kind {
@@ -85,7 +84,7 @@ func (s *Scenario) outlook() outlook {
 		default:
 		}
 		quiet = max(quiet, f.end())
-		worst += f.By + backlog(f.Rate)
+		worst += f.By
 	}
 	delay := s.Peers[0].InputDelay
 	for _, p := range s.Peers {
@@ -102,7 +101,7 @@ func (s *Scenario) outlook() outlook {
 	if s.has(Down) { // a link comes up by three
 		messages += 3
 	}
-	o.patience = (2*Second + 64*slowest + messages*(17*worst+200*Millisecond)).Duration()
+	o.patience = (2*Second + 64*slowest + messages*(17*worst+s.queued()+200*Millisecond)).Duration()
 	if s.has(Diverge) {
 		o.patience += 2 * maxDispute.Duration()
 	}
