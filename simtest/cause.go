@@ -77,7 +77,7 @@ var tells = []struct {
 	{is(session.ErrPeerLost), session.ErrPeerLeft, "it lost peer "},
 	{is(session.ErrPeerLeft), session.ErrPeerLeft, "another peer left"},
 	{is(session.ErrNeverJoined), session.ErrNeverJoined, ""},
-	{heard(session.ErrHalted), session.ErrPeerLeft, "another peer halted the match"},
+	{heard(session.ErrHalted), session.ErrHalted, " halted the match: "},
 	{heard(session.ErrRefused), session.ErrRefused, "another peer refused the match"},
 	{is(session.ErrHalted), session.ErrHalted, ""},
 	{is(session.ErrPredictionLimit), session.ErrHalted, "its prediction window is used up"},
