@@ -31,13 +31,18 @@ func (p *peer[S, I]) check(r *session.Result, err error) {
 		p.breaks(RuleWorkload, r.Tick, "%v", err)
 		return
 	}
+	if p.checkRefused(r, err); m.violation != nil {
+		return
+	}
 	if !p.begun {
 		p.err = err
 		p.checkEnd()
 		return
 	}
-	if !m.truth.begun {
-		m.truth.begin(p.seed)
+	for _, truth := range []*truth[S, I]{m.truth, p.truth} {
+		if !truth.begun {
+			truth.begin(p.seed)
+		}
 	}
 	final := p.final
 	p.checkOrder(r, final)
@@ -91,7 +96,7 @@ func (p *peer[S, I]) checkInputs() {
 			}
 			var want I
 			if t >= driftback.Tick(owner.is.InputDelay) {
-				want = m.workload(driftback.Participant(q), t)
+				want = m.told(p.self, driftback.Participant(q), t)
 			}
 			switch {
 			case t >= owner.published:
@@ -99,6 +104,7 @@ func (p *peer[S, I]) checkInputs() {
 			case in != want:
 				p.breaks(RuleInput, t, "it has confirmed %+v of participant %d, who pressed %+v", in, q, want)
 			}
+			p.believed(driftback.Participant(q), t)
 		}
 		p.inputs[q] = t
 		if p.confirmed > owner.published {
@@ -120,18 +126,18 @@ func (p *peer[S, I]) checkState() {
 		return
 	}
 	p.final = t
-	got, want := m.truth.hasher.Sum(&p.state), m.truth.at(t).sum
+	got, want := p.truth.hasher.Sum(&p.state), p.truth.at(t).sum
 	m.trace.add(uint64(t), uint64(got))
 	if got == want {
 		return
 	}
-	state, same := m.truth.again(t, got)
+	state, same := p.truth.again(t, got)
 	if !same {
 		p.breaks(RulePure, t, "one simulation that ran again with the same inputs is not in the same state as the tick begins")
 	} else {
 		p.breaks(RuleState, t, "the fingerprint as the tick begins is %v and in truth %v", got, want)
 	}
-	if differ := m.truth.hasher.Diff(nil, state, &p.state); len(differ) > 0 {
+	if differ := p.truth.hasher.Diff(nil, state, &p.state); len(differ) > 0 {
 		m.violation.Different, m.violation.Difference = true, differ[0]
 	}
 }
@@ -141,12 +147,6 @@ func (p *peer[S, I]) checkState() {
 func (p *peer[S, I]) checkFingerprints() {
 	m := p.m
 	stats := p.session.Stats()
-	for why, n := range stats.Refused {
-		// A peer may play before another has heard that it does.
-		if n > 0 && mesh.Refusal(why) != mesh.Early {
-			p.breaks(RuleHonest, p.next, "it has dropped something that is %v", mesh.Refusal(why))
-		}
-	}
 	if m.every == 0 || len(m.peers) == 1 {
 		return
 	}
@@ -155,7 +155,7 @@ func (p *peer[S, I]) checkFingerprints() {
 		if !ok {
 			break // too many wait to be compared; they are bounded below
 		}
-		if want := m.truth.at(p.root).sum; sum != want {
+		if want := p.truth.at(p.root).sum; sum != want {
 			p.breaks(RuleFingerprint, p.root, "it is %v and in truth %v", sum, want)
 		}
 	}
@@ -167,6 +167,7 @@ func (p *peer[S, I]) checkFingerprints() {
 			p.breaks(RuleFingerprint, stats.Agreed, "it says that all agree, and peer %d has not come to it", q.self)
 		}
 	}
+	p.checkAgreed(stats.Agreed)
 	p.agreed = stats.Agreed
 	if most := p.agreed + (mesh.MaxUncompared+2)*m.every + m.window; p.next > most {
 		p.breaks(RuleWindow, p.next, "tick %d is the newest on which all agree, so it cannot be beyond tick %d", p.agreed, most)
@@ -178,10 +179,10 @@ func (p *peer[S, I]) checkEffects(r *session.Result, finished bool) {
 	m, d := p.m, &p.told
 	for _, e := range r.Effects {
 		if e.Kind == session.Confirmed {
-			for d.tick < p.final && d.n == len(m.truth.at(d.tick).confirmed) {
+			for d.tick < p.final && d.n == len(p.truth.at(d.tick).confirmed) {
 				d.tick, d.n = d.tick+1, 0
 			}
-			if d.tick >= p.final || e.Tick != d.tick || e.Effect != m.truth.at(d.tick).confirmed[d.n] {
+			if d.tick >= p.final || e.Tick != d.tick || e.Effect != p.truth.at(d.tick).confirmed[d.n] {
 				p.breaks(RuleConfirmed, e.Tick, "%+v was told, which is not the next that was raised, and tick %d is the newest confirmed", e, p.final)
 				return
 			}
@@ -201,13 +202,13 @@ func (p *peer[S, I]) checkEffects(r *session.Result, finished bool) {
 	}
 	for d.settled < p.final {
 		t := d.settled
-		if raised := m.truth.at(t).raised; !d.settle(t, raised) {
+		if raised := p.truth.at(t).raised; !d.settle(t, raised) {
 			p.breaks(RuleEffects, t, "what was told of it is not %+v, which it raised", raised)
 			return
 		}
 	}
 	for ; d.tick < p.final; d.tick, d.n = d.tick+1, 0 {
-		if all := m.truth.at(d.tick).confirmed; d.n < len(all) {
+		if all := p.truth.at(d.tick).confirmed; d.n < len(all) {
 			p.breaks(RuleConfirmed, d.tick, "tick %d is confirmed and %+v was not told", p.final, all[d.n])
 			return
 		}
@@ -221,12 +222,18 @@ func (p *peer[S, I]) checkEnd() {
 		return
 	}
 	m.trace.add(xxh3.HashString(p.err.Error()))
-	may := m.crashed || m.outlook.silences
+	may := m.crashed || m.caught || m.outlook.silences
 	switch last := driftback.Tick(m.s.Ticks); {
+	case errors.Is(p.err, session.ErrInternal):
+		p.breaks(RuleInternal, p.next, "%v", p.err)
 	case errors.Is(p.err, session.ErrFinished):
 		if p.next != last || p.final != last {
 			p.breaks(RuleEnd, p.next, "it has finished with tick %d next and tick %d confirmed, and not at tick %d", p.next, p.final, last)
 		}
+		p.checkParted(last)
+	case p.convicts():
+		m.caught = true
+	case m.caught && (errors.Is(p.err, session.ErrHalted) || errors.Is(p.err, session.ErrPeerLeft)):
 	case may && errors.Is(p.err, session.ErrPeerLost):
 		m.lost = true
 		p.silent[p.self] = 0
@@ -267,7 +274,7 @@ func (m *match[S, I]) watchProgress() {
 	if now < m.outlook.quiet || slowest == nil {
 		return
 	}
-	if m.crashed || m.lost {
+	if m.crashed || m.lost || m.caught {
 		// Nobody goes on, and all are to end.
 		if w.ending == 0 {
 			w.ending = now

@@ -40,7 +40,10 @@ const (
 )
 
 // Kinds lists every kind.
-var Kinds = [...]Kind{Loss, Bursts, Delay, Reorder, Duplicate, Block, Partition, Clog, Freeze, Crash}
+var Kinds = [...]Kind{
+	Loss, Bursts, Delay, Reorder, Duplicate, Block, Partition, Clog, Freeze, Crash,
+	Corrupt, Truncate, Stray, Forge, Change, Equivocate, Flood,
+}
 
 // Bounds of a fault.
 const (
@@ -79,6 +82,14 @@ var kindUses = map[Kind]uses{
 	Clog:      {lasts: true, from: true, every: true},
 	Freeze:    {lasts: true, from: true},
 	Crash:     {from: true},
+
+	Corrupt:    {lasts: true, from: true, to: true, share: true},
+	Truncate:   {lasts: true, from: true, to: true, share: true},
+	Stray:      {lasts: true, from: true, to: true, share: true},
+	Forge:      {lasts: true, from: true, to: true, share: true},
+	Change:     {lasts: true, from: true, to: true},
+	Equivocate: {from: true, to: true},
+	Flood:      {lasts: true, from: true, to: true, share: true},
 }
 
 func (s *Scenario) validateFaults() error {
@@ -216,6 +227,8 @@ func (s *Scenario) changes() []change {
 			}
 		case Crash:
 			list = append(list, change{f.At, i, true, nil, f.From})
+		case Equivocate: // what has been told is told for ever
+			list = append(list, change{f.At, i, true, pairs, nil})
 		case Freeze:
 			list = append(list, change{f.At, i, true, nil, f.From}, change{f.end(), i, false, nil, f.From})
 		default:
@@ -273,6 +286,7 @@ const (
 	streamFaults
 	streamWorkload
 	streamGame
+	streamHostile
 )
 
 // random returns the generator for one purpose, and for one thing of its kind.

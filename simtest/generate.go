@@ -1,6 +1,8 @@
 package simtest
 
 import (
+	"slices"
+
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/rng"
 )
@@ -15,9 +17,18 @@ const (
 )
 
 // Generate returns the scenario of a seed: two to four peers, on links from perfect to
-// awful, with up to eight faults. Equal seeds give equal scenarios. What a seed
+// awful, with up to eight faults, and in about one of ten a peer that is hostile. Equal seeds give equal scenarios. What a seed
 // gives may change with this module's version; a scenario's file does not.
 func Generate(seed uint64) Scenario {
+	g := generate(seed)
+	if h := (&draw{random(seed, streamHostile, 0)}); g.temper > calm && !g.s.crashes() && h.Chance(1, 7) {
+		g.hostile(h)
+	}
+	return g.s
+}
+
+// generate returns the scenario of a seed in which everybody is honest.
+func generate(seed uint64) generator {
 	shape := random(seed, streamShape, 0)
 	g := generator{
 		shape: &draw{shape}, links: &draw{random(seed, streamShape, 1)}, faults: &draw{random(seed, streamShape, 2)},
@@ -35,7 +46,7 @@ func Generate(seed uint64) Scenario {
 	if g.faults.Chance(1, 12) {
 		g.crash()
 	}
-	return g.s
+	return g
 }
 
 type generator struct {
@@ -129,14 +140,14 @@ func (g *generator) connect() {
 
 // during returns a time at which the match is being played: the handshake takes five
 // messages from when the last peer has come.
-func (g *generator) during() Micros {
+func (g *generator) during(d *draw) Micros {
 	var begin Micros
 	for _, p := range g.s.Peers {
 		begin = max(begin, p.Phase)
 	}
 	begin += 5 * (g.s.late() + g.s.Frame)
 	length := int(Micros(g.s.Ticks) * g.s.Frame / Millisecond)
-	return begin + g.faults.time(0, length*7/10)
+	return begin + d.time(0, length*7/10)
 }
 
 // some returns from low to high peers, without one that crashes.
@@ -171,7 +182,7 @@ func (g *generator) directions() (from, to []int) {
 
 func (g *generator) fault() {
 	d := g.faults
-	f := Fault{Kind: pick(d, Kinds[:len(Kinds)-1]...), At: g.during()} // not a crash
+	f := Fault{Kind: pick(d, Kinds[:slices.Index(Kinds[:], Crash)]...), At: g.during(g.faults)}
 	f.For = d.time(100, [...]int{300, 800, 2000}[g.temper])
 	switch f.Kind {
 	case Loss:
@@ -198,7 +209,7 @@ func (g *generator) fault() {
 		f.Every = d.time(20, 300)
 	case Freeze:
 		f.From = g.some(1, 2)
-	case Crash: // crash does it
+	default: // neither a crash nor what peers do on purpose is among them
 	}
 	g.s.Faults = append(g.s.Faults, f)
 }
@@ -206,5 +217,5 @@ func (g *generator) fault() {
 // crash lets one peer crash, which the others notice after a while.
 func (g *generator) crash() {
 	g.s.PeerTimeout = g.faults.time(3000, 8000)
-	g.s.Faults = append(g.s.Faults, Fault{Kind: Crash, At: g.during(), From: g.some(1, 1)})
+	g.s.Faults = append(g.s.Faults, Fault{Kind: Crash, At: g.during(g.faults), From: g.some(1, 1)})
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/fingerprint"
+	"github.com/driftback/driftback/layout"
+	"github.com/driftback/driftback/mesh"
 	"github.com/driftback/driftback/session"
 	"github.com/driftback/driftback/transport"
 	"github.com/driftback/driftback/transport/loopback"
@@ -51,6 +53,10 @@ type match[S any, I comparable] struct {
 	outlook       outlook
 	watch         watch
 	crashed       bool
+	inputs        *layout.Layout[I] // and what follows: nil unless a peer is hostile
+	lies          map[label]lie
+	forks         map[forkAt]fork[I]
+	caught        bool // somebody's match has ended for what a hostile peer did
 	lost          bool // somebody has ended with ErrPeerLost or ErrNeverJoined
 	violation     *Violation
 	undone        uint64
@@ -87,6 +93,11 @@ type peer[S any, I comparable] struct {
 	told             told
 	local            []I
 	state            S
+	tap              *tap
+	truth            *truth[S, I] // what happens where it has been told no lies, or these
+	liar             *liar[S, I]  // its hostile side, if it has one
+	met              []lie        // what has come of others' this turn
+	refused          [mesh.Refusals]uint64
 }
 
 // Play plays a scenario to its end, or to the first rule that does not hold. An error
@@ -128,6 +139,12 @@ func newMatch[S any, I comparable](g Game[S, I], s Scenario) (*match[S, I], erro
 		delays[p] = s.Peers[peer].InputDelay
 	}
 	m.truth = &truth[S, I]{game: &m.game, inputs: m.workload, delays: delays, hasher: hasher}
+	if slices.ContainsFunc(s.Faults, func(f Fault) bool { return f.Kind.hostile() }) {
+		if m.inputs, err = layout.OfInput[I](); err != nil {
+			return nil, fmt.Errorf("simtest: an input cannot be sent: %w", err)
+		}
+		m.lies, m.forks = map[label]lie{}, map[forkAt]fork[I]{}
+	}
 	for i := range s.Peers {
 		for j := range s.Peers {
 			if i != j {
@@ -157,9 +174,11 @@ func (m *match[S, I]) add(i int) error {
 		silent: make([]time.Duration, len(m.s.Peers)), inputs: make([]driftback.Tick, len(m.owner)),
 		root: m.every, published: driftback.Tick(is.InputDelay),
 	}
+	p.tap = &tap{Endpoint: p.end, trace: &m.trace, silent: p.silent}
+	p.withHostility()
 	nonce := random(m.s.Seed, streamGame, uint64(i))
 	c := session.Config[S, I]{
-		Step: m.game.Step, Transport: &tap{Endpoint: p.end, trace: &m.trace, silent: p.silent},
+		Step: m.game.Step, Transport: p.tap,
 		Self: p.self, Players: m.owner, Match: m.s.Seed, Game: m.game.Name, Build: "simtest",
 		Nonce:      nonce.Uint64() | 1<<63, // never 0
 		InputDelay: is.InputDelay, Redundancy: is.Redundancy,
@@ -272,6 +291,9 @@ func (m *match[S, I]) apply(c change) {
 	}
 	if c.on {
 		m.before[c.fault] = m.count(c.fault)
+		if f.Kind == Equivocate {
+			m.part(c.fault, c.pairs)
+		}
 	}
 	for _, i := range c.peers {
 		switch p := m.peers[i]; {
@@ -334,24 +356,50 @@ func (p *peer[S, I]) frame(at time.Duration) {
 	for _, q := range p.is.Plays {
 		p.local = append(p.local, p.m.workload(driftback.Participant(q), p.next+driftback.Tick(p.is.InputDelay)))
 	}
-	r, err := p.session.Tick(now, p.local...)
+	r, ok, err := p.tick(now)
+	if !ok {
+		return
+	}
 	p.check(&r, err)
+	if p.liar != nil {
+		p.liar.turn()
+	}
 }
 
 // tap stands between a session and its endpoint, and sees what is sent and who is
-// heard.
+// heard. The functions are those of hostile peers and of their victims, and may be nil.
 type tap struct {
 	*loopback.Endpoint
 	trace  *trace
 	silent []time.Duration
+	// alter returns what is sent in place of a datagram, and said sees a message.
+	alter func(to driftback.Peer, b []byte) []byte
+	said  func(to driftback.Peer)
+	// came reports whether what has come counts as having heard its sender.
+	came func(m transport.Message) bool
 }
 
 func (t *tap) Send(to driftback.Peer, b []byte) {
+	if t.alter != nil {
+		b = t.alter(to, b)
+	}
+	t.pass(to, b)
+}
+
+func (t *tap) pass(to driftback.Peer, b []byte) {
 	t.trace.add(1, uint64(to), xxh3.Hash(b))
 	t.Endpoint.Send(to, b)
 }
 
 func (t *tap) SendReliable(to driftback.Peer, b []byte) error {
+	err := t.passReliable(to, b)
+	if err == nil && t.said != nil {
+		t.said(to)
+	}
+	return err
+}
+
+func (t *tap) passReliable(to driftback.Peer, b []byte) error {
 	err := t.Endpoint.SendReliable(to, b)
 	if err == nil {
 		t.trace.add(2, uint64(to), xxh3.Hash(b))
@@ -363,7 +411,9 @@ func (t *tap) Receive() (transport.Message, bool) {
 	m, ok := t.Endpoint.Receive()
 	if ok {
 		t.trace.add(3, uint64(m.From), uint64(m.Kind), uint64(len(m.Data)))
-		t.silent[m.From] = 0
+		if t.came == nil || t.came(m) {
+			t.silent[m.From] = 0
+		}
 	}
 	return m, ok
 }
@@ -420,7 +470,7 @@ func (m *match[S, I]) report() Report {
 	if m.violation != nil {
 		return r // it stopped there, which proves enough
 	}
-	if r.Rollbacks == 0 && m.s.needsGuesses() && !m.crashed {
+	if r.Rollbacks == 0 && m.s.needsGuesses() && !m.crashed && !m.caught {
 		r.Vacuous = append(r.Vacuous, "nothing was rolled back, although the links are slow enough: does the workload press anything?")
 	}
 	if r.Confirmed == 0 {

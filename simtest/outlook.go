@@ -93,20 +93,20 @@ func (s *Scenario) silences(late Micros) bool {
 		arrives = min(arrives, 1-l.Loss)
 	}
 	for _, f := range s.Faults {
-		if f.Kind == Loss || f.Kind == Bursts {
+		if f.Kind == Loss || f.Kind == Bursts || f.Kind == Corrupt || f.Kind == Truncate {
 			arrives *= 1 - f.Share
 		}
 	}
 	var silent []Fault
 	for _, f := range s.Faults {
 		switch f.Kind {
-		case Loss, Bursts:
+		case Loss, Bursts, Corrupt, Truncate:
 			if arrives > 0.4 { // thirty in a row are not lost
 				continue
 			}
 		case Delay, Reorder: // what was sent just before comes, and then nothing for a while
 			f.For = f.By
-		case Duplicate, Crash:
+		case Duplicate, Crash, Stray, Forge, Change, Equivocate:
 			continue
 		default:
 		}

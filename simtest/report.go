@@ -26,6 +26,8 @@ const (
 	RuleConfirmed   Rule = "confirmed effects are told once, in order, as soon as their tick is confirmed"
 	RuleProgress    Rule = "once faults have ended, every peer goes on to the end"
 	RuleHonest      Rule = "honest peers refuse nothing of each other's"
+	RuleHostile     Rule = "what a hostile peer sends is dropped and counted, or ends the match with the evidence"
+	RuleInternal    Rule = "nothing that happens makes a session panic or break an invariant of its own"
 	RuleWorkload    Rule = "the game's Valid knows every input of its own workload"
 	RuleReplay      Rule = "the same scenario gives the same events"
 )
@@ -33,7 +35,7 @@ const (
 // Rules lists every rule.
 var Rules = [...]Rule{
 	RuleState, RulePure, RuleInput, RuleMonotonic, RuleWindow, RuleEnd, RuleCause, RuleFingerprint,
-	RuleEffects, RuleConfirmed, RuleProgress, RuleHonest, RuleWorkload, RuleReplay,
+	RuleEffects, RuleConfirmed, RuleProgress, RuleHonest, RuleHostile, RuleInternal, RuleWorkload, RuleReplay,
 }
 
 // Violation is a rule that did not hold.
