@@ -47,7 +47,8 @@ var floors = map[string]floor{
 		"", "layout", "inputlog", "snapshot", "fingerprint", "rewind", "wire", "mesh", "transport",
 	}},
 	"simtest": {clockless: true, imports: []string{
-		"", "rng", "fingerprint", "snapshot", "mesh", "session", "transport", "transport/loopback",
+		"", "rng", "fingerprint", "snapshot", "mesh", "session", "transport",
+		"transport/impair", "transport/loopback",
 		"simtest/internal/files",
 	}},
 	// Where scenarios that fail are kept; the simulation itself touches no file.

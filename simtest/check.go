@@ -279,7 +279,7 @@ func (m *match[S, I]) watchProgress() {
 		if w.ending == 0 {
 			w.ending = now
 		}
-		most := 2*m.s.PeerTimeout.Duration() + m.outlook.patience
+		most := 2*(m.s.PeerTimeout+m.s.RejoinGrace).Duration() + m.outlook.patience
 		if !slowest.playing {
 			most += 2 * joinTimeout // by its own clock, which may be slow
 		}

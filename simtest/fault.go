@@ -66,10 +66,14 @@ type Fault struct {
 	Share float64 `json:"share,omitzero"`
 	By    Micros  `json:"by,omitzero"`
 	Every Micros  `json:"every,omitzero"`
+	// Rate is in bytes per second.
+	Rate int `json:"rate,omitzero"`
+	// Tick is the tick at which it happens, for a kind that has no time.
+	Tick int `json:"tick,omitzero"`
 }
 
 // uses says which fields mean something to a kind; the others must be zero.
-type uses struct{ lasts, from, to, share, by, every bool }
+type uses struct{ lasts, from, to, share, by, every, rate, tick bool }
 
 var kindUses = map[Kind]uses{
 	Loss:      {lasts: true, to: true, share: true},
@@ -109,7 +113,9 @@ func (s *Scenario) validateFaults() error {
 			return v
 		}
 		err := checkAll(
-			bound{in("at"), int64(f.At), 0, int64(MaxFaultAt), false},
+			bound{in("at"), int64(f.At), 0, zeroUnless(!u.tick, int64(MaxFaultAt)), false},
+			bound{in("tick"), int64(f.Tick), 0, zeroUnless(u.tick, MaxTicks), false},
+			bound{in("rate"), int64(f.Rate), zeroUnless(u.rate, MinRate), zeroUnless(u.rate, MaxRate), false},
 			bound{in("for"), int64(f.For), zeroUnless(u.lasts, int64(Millisecond)), zeroUnless(u.lasts, int64(MaxFaultFor)), false},
 			bound{in("by"), int64(f.By), zeroUnless(u.by, int64(Millisecond)), zeroUnless(u.by, int64(MaxLatency)), false},
 			bound{in("every"), int64(f.Every), zeroUnless(u.every, int64(MinFaultEvery)), zeroUnless(u.every, int64(MaxFaultEvery)), false},

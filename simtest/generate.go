@@ -80,6 +80,9 @@ func (g *generator) match() {
 	s.Window = pick(d, 0, 0, 0, 1, 2, 5, 20, 60, 200, None)
 	s.FingerprintEvery = pick(d, 0, 0, 0, 1, 3, 32, None)
 	s.PeerTimeout = pick(d, 0, 0, 20*Second)
+	if s.PeerTimeout != 0 {
+		s.RejoinGrace = pick(d, 0, 0, 5*Second)
+	}
 }
 
 func (g *generator) peer() {
@@ -132,6 +135,9 @@ func (g *generator) connect() {
 			}
 			if d.Chance(1, 3) {
 				l.Duplicate = d.share(0, loss)
+			}
+			if d.Chance(1, 12) {
+				l.BytesPerSecond = d.between(40_000, 400_000)
 			}
 			g.s.Links = append(g.s.Links, l)
 		}

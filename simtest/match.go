@@ -184,7 +184,7 @@ func (m *match[S, I]) add(i int) error {
 		InputDelay: is.InputDelay, Redundancy: is.Redundancy,
 		PredictionWindow: m.s.Window, FingerprintEvery: m.s.FingerprintEvery,
 		PeerTimeout: session.None, JoinTimeout: session.None,
-		Predict: m.game.Predict, Save: m.game.Save, Valid: m.game.Valid,
+		EffectTolerance: m.s.EffectTolerance, Predict: m.game.Predict, Save: m.game.Save, Valid: m.game.Valid,
 		Start: func(seed uint64, s *S) {
 			p.seed, p.begun = seed, true
 			if m.game.Start != nil {
@@ -197,6 +197,10 @@ func (m *match[S, I]) add(i int) error {
 	}
 	if m.s.PeerTimeout != 0 {
 		c.PeerTimeout = m.s.PeerTimeout.Duration()
+		c.RejoinGrace = m.s.RejoinGrace.Duration()
+	}
+	if m.s.HaltAtLimit {
+		c.AtLimit = session.Halt
 	}
 	if m.s.crashes() {
 		c.JoinTimeout = joinTimeout

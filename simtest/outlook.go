@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/driftback/driftback/session"
+	"github.com/driftback/driftback/transport/impair"
 )
 
 // outlook is what a scenario allows and promises, worked out from it alone.
@@ -41,7 +42,8 @@ func (s *Scenario) crashes() bool {
 	return slices.ContainsFunc(s.Faults, func(f Fault) bool { return f.Kind == Crash })
 }
 
-// late returns by how much a datagram is late at the most when nothing is wrong.
+// late returns by how much a datagram is late at the most when nothing is wrong and no
+// line is full.
 func (s *Scenario) late() (m Micros) {
 	for _, l := range s.Links {
 		m = max(m, l.Latency+l.Jitter+l.ReorderBy)
@@ -49,8 +51,24 @@ func (s *Scenario) late() (m Micros) {
 	return m
 }
 
+// queued returns for how long a datagram waits at the most for the slowest line.
+func (s *Scenario) queued() (m Micros) {
+	for _, l := range s.Links {
+		m = max(m, backlog(l.BytesPerSecond))
+	}
+	return m
+}
+
+// backlog returns for how long a datagram waits at the most for a line with a rate.
+func backlog(rate int) Micros {
+	if rate == 0 {
+		return 0
+	}
+	return Micros(impair.MaxBacklog) * Second / Micros(rate)
+}
+
 func (s *Scenario) outlook() outlook {
-	late := s.late()
+	late := s.late() + s.queued()
 	worst := late // with every fault at once
 	var quiet, slowest Micros
 	for _, f := range s.Faults {
@@ -71,7 +89,7 @@ func (s *Scenario) outlook() outlook {
 	o.patience = (2*Second + 64*slowest + 5*(17*worst+200*Millisecond)).Duration()
 	// A window of ticks takes as long as an input takes to come, and a few frames.
 	perTick := max(slowest, (late+10*slowest)/Micros(max(s.window()+delay, 1)))
-	o.limit = (quiet + 3*Micros(s.Ticks)*perTick + 2*s.PeerTimeout).Duration() + 4*o.patience
+	o.limit = (quiet + 3*Micros(s.Ticks)*perTick + 2*(s.PeerTimeout+s.RejoinGrace)).Duration() + 4*o.patience
 	if s.crashes() {
 		o.limit += 2 * joinTimeout
 	}

@@ -183,6 +183,7 @@ func plainerLinks(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool) 
 			func(l *Link) { l.Loss = 0 },
 			func(l *Link) { l.Reorder, l.ReorderBy = 0, 0 },
 			func(l *Link) { l.Duplicate = 0 },
+			func(l *Link) { l.BytesPerSecond = 0 },
 			func(l *Link) { l.Jitter = 0 },
 			func(l *Link) { l.Latency = (l.Latency / 2).round() },
 		} {
@@ -214,6 +215,10 @@ func plainerPeers(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool) 
 
 func plainerMatch(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool) {
 	for _, plain := range []func(c *Scenario){
+		func(c *Scenario) { c.Buggify = false },
+		func(c *Scenario) { c.RejoinGrace = 0 },
+		func(c *Scenario) { c.EffectTolerance = 0 },
+		func(c *Scenario) { c.HaltAtLimit = false },
 		func(c *Scenario) { c.PeerTimeout = 0 },
 		func(c *Scenario) { c.FingerprintEvery = 0 },
 		func(c *Scenario) { c.Window = 0 },
