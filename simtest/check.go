@@ -50,6 +50,7 @@ func (p *peer[S, I]) check(r *session.Result, err error) {
 	if p.checkState(); m.violation != nil {
 		return
 	}
+	p.believe()
 	p.checkFingerprints()
 	p.checkEffects(r, errors.Is(err, session.ErrFinished))
 	p.err = err
@@ -104,7 +105,6 @@ func (p *peer[S, I]) checkInputs() {
 			case in != want:
 				p.breaks(RuleInput, t, "it has confirmed %+v of participant %d, who pressed %+v", in, q, want)
 			}
-			p.believed(driftback.Participant(q), t)
 		}
 		p.inputs[q] = t
 		if p.confirmed > owner.published {

@@ -133,10 +133,12 @@ func (p *peer[S, I]) checkRefused(r *session.Result, err error) {
 // ahead.
 func (m *match[S, I]) span() driftback.Tick { return 2*(m.window+mesh.MaxDelay) + 1 }
 
-// believed notes that a peer has confirmed an input.
-func (p *peer[S, I]) believed(q driftback.Participant, t driftback.Tick) {
-	if f, ok := p.m.forks[forkAt{p.self, q, t}]; ok {
-		p.m.happens[f.fault] = true
+// believe notes which of the things that this peer alone has been told it has confirmed.
+func (p *peer[S, I]) believe() {
+	for at, f := range p.m.forks {
+		if at.victim == p.self && at.tick < p.final {
+			p.m.happens[f.fault] = true
+		}
 	}
 }
 

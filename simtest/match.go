@@ -444,6 +444,9 @@ func (m *match[S, I]) report() Report {
 		r.Resimulated += s.Loop.Resimulated
 		r.Deepest = max(r.Deepest, s.Loop.Deepest)
 		r.Stalls += s.Stalled
+		for why, n := range s.Refused {
+			r.Refused[why] += n
+		}
 		if !p.gone {
 			r.Confirmed = min(r.Confirmed, p.final)
 		}

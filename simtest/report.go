@@ -7,6 +7,7 @@ import (
 
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/fingerprint"
+	"github.com/driftback/driftback/mesh"
 )
 
 // Rule is one thing that must hold after every event, in a sentence.
@@ -93,6 +94,8 @@ type Report struct {
 	Deepest                        int
 	// Undone counts effects that were guessed and taken back.
 	Undone uint64
+	// Refused counts what the peers have dropped, by reason.
+	Refused [mesh.Refusals]uint64
 	// Datagrams counts what was sent, Lost and Blocked what never arrived.
 	Datagrams, Lost, Blocked uint64
 }
