@@ -292,6 +292,8 @@ const (
 	streamFaults
 	streamWorkload
 	streamGame
+	streamSites
+	streamBuggify
 	streamHostile
 )
 

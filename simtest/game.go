@@ -36,7 +36,10 @@ type Game[S any, I comparable] struct {
 
 // workload returns what participant p presses for tick t in a scenario.
 func (g *Game[S, I]) workload(s *Scenario) func(p driftback.Participant, t driftback.Tick) I {
-	return func(p driftback.Participant, t driftback.Tick) I {
+	return func(p driftback.Participant, t driftback.Tick) (in I) {
+		if s.cut(p, t) {
+			return in
+		}
 		r := random(s.Seed, streamWorkload, uint64(p))
 		r.Seed(r.Uint64(), r.Uint64()+uint64(t)/uint64(s.Hold))
 		return g.Input(&r, p, t)
@@ -78,7 +81,8 @@ const (
 
 // Witness returns a game without any sense that notices everything: each input of each tick
 // changes its state for good, so that a single one that is lost, late, doubled or
-// somebody else's is never made good again.
+// somebody else's is never made good again. A key that is held is guessed to be let go
+// after a while, so that a guess made from another tick is another guess.
 func Witness() Game[WitnessState, WitnessInput] {
 	return Game[WitnessState, WitnessInput]{
 		Name:  "witness",
@@ -91,8 +95,17 @@ func Witness() Game[WitnessState, WitnessInput] {
 			}
 			return in
 		},
+		Predict: func(last WitnessInput, age int) WitnessInput {
+			if age > witnessHolds {
+				return WitnessInput{}
+			}
+			return last
+		},
 	}
 }
+
+// witnessHolds is for how many ticks a key is guessed to be held.
+const witnessHolds = 5
 
 func witness(s *WitnessState, in []WitnessInput, pass *driftback.Pass) {
 	s.Digest += s.Rand.Uint64()

@@ -46,6 +46,8 @@ func generate(seed uint64) generator {
 	if g.faults.Chance(1, 12) {
 		g.crash()
 	}
+	buggify := random(seed, streamBuggify, 0)
+	g.s.Buggify = buggify.Chance(1, 3)
 	return g
 }
 

@@ -42,7 +42,7 @@ func (l *liar[S, I]) stray(a *act, to driftback.Peer) {
 func (l *liar[S, I]) record() {
 	l.recorded = true
 	s := l.p.m.s.clone()
-	s.Seed, s.Ticks, s.Links, s.Faults = s.Seed+1, min(s.Ticks, 40), nil, nil
+	s.Seed, s.Ticks, s.Links, s.Faults, s.Cuts = s.Seed+1, min(s.Ticks, 40), nil, nil, nil
 	s.PeerTimeout, s.RejoinGrace, s.HaltAtLimit, s.Buggify = 0, 0, false, false
 	for i := range s.Peers {
 		s.Peers[i].Phase, s.Peers[i].Ahead, s.Peers[i].Skew = 0, 0, 0

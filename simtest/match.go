@@ -9,6 +9,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/buggify"
 	"github.com/driftback/driftback/fingerprint"
 	"github.com/driftback/driftback/layout"
 	"github.com/driftback/driftback/mesh"
@@ -69,6 +70,7 @@ type peer[S any, I comparable] struct {
 	is      Peer
 	end     *loopback.Endpoint
 	session *session.Lockstep[S, I]
+	sites   *buggify.Sites
 	clock   time.Duration // what it shows at the next frame
 	period  time.Duration // of its frames, in true time
 	polled  time.Duration // what its clock showed at the last turn
@@ -91,6 +93,7 @@ type peer[S any, I comparable] struct {
 	waits            driftback.Tick // this one was confirmed at since and is to be agreed on
 	since            time.Duration
 	told             told
+	tally            tally
 	local            []I
 	state            S
 	tap              *tap
@@ -173,8 +176,9 @@ func (m *match[S, I]) add(i int) error {
 		period: time.Duration(int64(m.s.Frame) * 1000 * 1_000_000 / int64(1_000_000+is.Skew)),
 		silent: make([]time.Duration, len(m.s.Peers)), inputs: make([]driftback.Tick, len(m.owner)),
 		root: m.every, published: driftback.Tick(is.InputDelay),
+		tally: newTally(len(m.s.Peers), int(m.window)),
 	}
-	p.tap = &tap{Endpoint: p.end, trace: &m.trace, silent: p.silent}
+	p.tap = &tap{Endpoint: p.end, trace: &m.trace, silent: p.silent, sent: p.tally.turn}
 	p.withHostility()
 	nonce := random(m.s.Seed, streamGame, uint64(i))
 	c := session.Config[S, I]{
@@ -204,6 +208,11 @@ func (m *match[S, I]) add(i int) error {
 	}
 	if m.s.crashes() {
 		c.JoinTimeout = joinTimeout
+	}
+	if m.s.Buggify {
+		sites := random(m.s.Seed, streamSites, uint64(i))
+		p.sites = buggify.New(sites.Uint64())
+		c.Buggify = p.sites
 	}
 	if m.game.plant != nil {
 		m.game.plant(p.self, &c)
@@ -364,6 +373,8 @@ func (p *peer[S, I]) frame(at time.Duration) {
 	if !ok {
 		return
 	}
+	stats := p.session.Stats()
+	p.tally.count(at, p.next, driftback.Tick(p.m.s.Ticks), &r, &stats)
 	p.check(&r, err)
 	if p.liar != nil {
 		p.liar.turn()
@@ -376,6 +387,7 @@ type tap struct {
 	*loopback.Endpoint
 	trace  *trace
 	silent []time.Duration
+	sent   []Sent // by peer
 	// alter returns what is sent in place of a datagram, and said sees a message.
 	alter func(to driftback.Peer, b []byte) []byte
 	said  func(to driftback.Peer)
@@ -392,6 +404,7 @@ func (t *tap) Send(to driftback.Peer, b []byte) {
 
 func (t *tap) pass(to driftback.Peer, b []byte) {
 	t.trace.add(1, uint64(to), xxh3.Hash(b))
+	t.sent[to].add(Sent{1, uint64(len(b))})
 	t.Endpoint.Send(to, b)
 }
 
@@ -439,12 +452,13 @@ func (m *match[S, I]) report() Report {
 		Confirmed: driftback.Tick(m.s.Ticks), Undone: m.undone,
 	}
 	for _, p := range m.peers {
-		s := p.session.Stats()
-		r.Rollbacks += s.Loop.Rollbacks
-		r.Resimulated += s.Loop.Resimulated
-		r.Deepest = max(r.Deepest, s.Loop.Deepest)
-		r.Stalls += s.Stalled
-		for why, n := range s.Refused {
+		one := p.report()
+		r.Peers = append(r.Peers, one)
+		r.Rollbacks += one.Rollbacks
+		r.Resimulated += one.Resimulated
+		r.Deepest = max(r.Deepest, one.Depth(100))
+		r.Stalls += one.Stalls
+		for why, n := range p.refused {
 			r.Refused[why] += n
 		}
 		if !p.gone {
@@ -457,6 +471,7 @@ func (m *match[S, I]) report() Report {
 			r.Blocked += l.Blocked
 		}
 	}
+	r.Buggified = m.buggified()
 	for _, k := range Kinds {
 		c := FaultCount{Kind: k}
 		for i, f := range m.s.Faults {

@@ -89,7 +89,20 @@ func (s *Scenario) outlook() outlook {
 	o.patience = (2*Second + 64*slowest + 5*(17*worst+200*Millisecond)).Duration()
 	// A window of ticks takes as long as an input takes to come, and a few frames.
 	perTick := max(slowest, (late+10*slowest)/Micros(max(s.window()+delay, 1)))
-	o.limit = (quiet + 3*Micros(s.Ticks)*perTick + 2*(s.PeerTimeout+s.RejoinGrace)).Duration() + 4*o.patience
+	ticks := 3 * Micros(s.Ticks) * perTick
+	if s.Buggify {
+		// A handshake's message may stay owed for a turn or with the transport for one, a
+		// quarter of the times each: that either happens sixteen times in a row is as
+		// likely as 1 in 2^32. And there are the beats of 100 ms after which a peer with
+		// nothing to say repeats what was left out.
+		o.patience += (5*(16+16)*slowest + Second).Duration()
+		// Five sites (a stall, an uncompared fingerprint, an interruption, a skipped flush,
+		// a single message) leave a quarter of a peer's turns unused each, so that a tick
+		// takes (4/3)^5 turns, which is 4.2; and the slowest of up to four peers counts,
+		// which is another 2.
+		ticks *= 8
+	}
+	o.limit = (quiet + ticks + 2*(s.PeerTimeout+s.RejoinGrace)).Duration() + 4*o.patience
 	if s.crashes() {
 		o.limit += 2 * joinTimeout
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/buggify"
 	"github.com/driftback/driftback/fingerprint"
 	"github.com/driftback/driftback/mesh"
 )
@@ -72,6 +73,35 @@ type FaultCount struct {
 	Planned, Happened int
 }
 
+// SiteCount says how often a rare path was forced inside the engine, by all peers
+// together.
+type SiteCount struct {
+	Site  buggify.Site
+	Fired uint64
+}
+
+// buggified counts the rare paths that were forced.
+func (m *match[S, I]) buggified() (list []SiteCount) {
+	for site := range buggify.Site(buggify.Count) {
+		c := SiteCount{Site: site}
+		for _, p := range m.peers {
+			c.Fired += p.sites.Fired(site)
+		}
+		if c.Fired > 0 {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// forced returns how often rare paths were forced altogether.
+func (r *Report) forced() (n uint64) {
+	for _, c := range r.Buggified {
+		n += c.Fired
+	}
+	return n
+}
+
 // Report is what one match was.
 type Report struct {
 	// Trace is a hash of every event, of every byte sent and of what came of it. Equal
@@ -83,6 +113,8 @@ type Report struct {
 	Vacuous []string
 	// Faults has the kinds that the scenario has, in the order of Kinds.
 	Faults []FaultCount
+	// Buggified has the sites that fired, in the order of package buggify.
+	Buggified []SiteCount
 
 	Events    int
 	Simulated time.Duration
@@ -98,6 +130,8 @@ type Report struct {
 	Refused [mesh.Refusals]uint64
 	// Datagrams counts what was sent, Lost and Blocked what never arrived.
 	Datagrams, Lost, Blocked uint64
+	// Peers has each peer's own figures, by number.
+	Peers []PeerReport
 }
 
 // String returns the report as one line of words.
@@ -107,6 +141,9 @@ func (r *Report) String() string {
 		r.Simulated.Round(time.Millisecond), r.Events, r.Confirmed, r.Rollbacks, r.Deepest, r.Stalls, r.Undone, r.Lost, r.Datagrams, r.Blocked)
 	for _, f := range r.Faults {
 		fmt.Fprintf(&b, ", %s %d of %d", f.Kind, f.Happened, f.Planned)
+	}
+	if n := r.forced(); n > 0 {
+		fmt.Fprintf(&b, ", rare paths forced %d times in %d places", n, len(r.Buggified))
 	}
 	return b.String()
 }

@@ -86,6 +86,8 @@ type Scenario struct {
 	// Links are the directions that are not perfect, each named once.
 	Links  []Link  `json:"links,omitempty"`
 	Faults []Fault `json:"faults,omitempty"`
+	// Cuts are the ticks for which a participant presses the zero input instead.
+	Cuts []Cut `json:"cuts,omitempty"`
 }
 
 // Peer is one peer: peer i of the match is Peers[i].
@@ -246,6 +248,9 @@ func (s Scenario) Validate() error {
 		return err
 	}
 	if err := s.validateLinks(); err != nil {
+		return err
+	}
+	if err := s.validateCuts(); err != nil {
 		return err
 	}
 	return s.validateFaults()
