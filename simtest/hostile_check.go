@@ -200,7 +200,8 @@ func (p *peer[S, I]) splits(e *session.DesyncError) bool {
 		return false
 	}
 	for t := m.every; t < e.Tick; t += m.every {
-		if p.parts(other, t) {
+		// It may finish before it has taken every due fingerprint; see mesh.MaxUncompared.
+		if _, taken := p.session.Root(t); taken && p.parts(other, t) {
 			return false
 		}
 	}
