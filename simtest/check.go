@@ -3,10 +3,7 @@ package simtest
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
-
-	"github.com/zeebo/xxh3"
 
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/mesh"
@@ -55,6 +52,7 @@ func (p *peer[S, I]) check(r *session.Result, err error) {
 	p.checkEffects(r, errors.Is(err, session.ErrFinished))
 	p.err = err
 	p.checkEnd()
+	p.checkSilence()
 }
 
 // checkOrder checks the numbers of a turn against those of the one before.
@@ -68,7 +66,10 @@ func (p *peer[S, I]) checkOrder(r *session.Result, final driftback.Tick) {
 			p.breaks(RuleMonotonic, p.next, "its input was taken for tick %d and not for %d", r.InputFor, want)
 		}
 	}
-	p.playing = p.playing || r.Phase == session.Advanced || r.Phase == session.Stalled
+	if !p.playing && (r.Phase == session.Advanced || r.Phase == session.Stalled) {
+		p.playing = true
+		clear(p.silent) // whoever had said everything had nothing to repeat
+	}
 	rerun := r.Rerun.To > r.Rerun.From
 	switch {
 	case r.Tick != p.next+advanced:
@@ -215,57 +216,11 @@ func (p *peer[S, I]) checkEffects(r *session.Result, finished bool) {
 	}
 }
 
-// checkEnd judges why a peer's match has ended.
-func (p *peer[S, I]) checkEnd() {
-	m := p.m
-	if p.err == nil {
-		return
-	}
-	m.trace.add(xxh3.HashString(p.err.Error()))
-	may := m.crashed || m.caught || m.outlook.silences
-	switch last := driftback.Tick(m.s.Ticks); {
-	case errors.Is(p.err, session.ErrInternal):
-		p.breaks(RuleInternal, p.next, "%v", p.err)
-	case errors.Is(p.err, session.ErrFinished):
-		if p.next != last || p.final != last {
-			p.breaks(RuleEnd, p.next, "it has finished with tick %d next and tick %d confirmed, and not at tick %d", p.next, p.final, last)
-		}
-		p.checkParted(last)
-	case p.convicts():
-		m.caught = true
-	case m.caught && (errors.Is(p.err, session.ErrHalted) || errors.Is(p.err, session.ErrPeerLeft)):
-	case may && errors.Is(p.err, session.ErrPeerLost):
-		m.lost = true
-		p.silent[p.self] = 0
-		if longest := slices.Max(p.silent); longest < m.s.PeerTimeout.Duration() {
-			p.breaks(RuleEnd, p.next, "it listened in vain to nobody for more than %v: %v", longest, p.err)
-		}
-	case may && errors.Is(p.err, session.ErrNeverJoined) && !p.playing:
-		m.lost = true
-	case m.lost && errors.Is(p.err, session.ErrPeerLeft):
-	default:
-		p.breaks(RuleEnd, p.next, "%v", p.err)
-	}
-}
-
-// checkCause judges the ends together: a crash is noticed, unless all that it would have
-// done was already there.
-func (m *match[S, I]) checkCause() {
-	if !m.crashed || m.lost {
-		return
-	}
-	for _, p := range m.peers {
-		if p.gone && p.published < driftback.Tick(m.s.Ticks) {
-			p.breaks(RuleCause, p.published, "it crashed before it pressed the last input, and no other peer calls it lost")
-		}
-	}
-}
-
 // watch looks for peers that do not go on.
 type watch struct {
 	at     time.Duration // since when the slowest has confirmed nothing
 	final  driftback.Tick
-	ending time.Duration // since when somebody is gone; 0: nobody is
+	ending time.Duration // since when the match is over; 0: it is not
 }
 
 // watchProgress checks that a match goes on once it is quiet.
@@ -274,17 +229,13 @@ func (m *match[S, I]) watchProgress() {
 	if now < m.outlook.quiet || slowest == nil {
 		return
 	}
-	if m.crashed || m.lost || m.caught {
+	if m.over {
 		// Nobody goes on, and all are to end.
 		if w.ending == 0 {
 			w.ending = now
 		}
-		most := 2*(m.s.PeerTimeout+m.s.RejoinGrace).Duration() + m.outlook.patience
-		if !slowest.playing {
-			most += 2 * joinTimeout // by its own clock, which may be slow
-		}
-		if now-w.ending > most {
-			slowest.breaks(RuleCause, slowest.next, "somebody is gone, and for %v its match has not ended", now-w.ending)
+		if now-w.ending > slowest.bound() {
+			slowest.breaks(RuleCause, slowest.next, "the match is over, and for %v it has not ended here", now-w.ending)
 		}
 		return
 	}

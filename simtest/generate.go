@@ -138,7 +138,7 @@ func (g *generator) connect() {
 			if d.Chance(1, 3) {
 				l.Duplicate = d.share(0, loss)
 			}
-			if d.Chance(1, 12) {
+			if d.Chance(1, 12) && g.s.Peers[a].Redundancy < 100 { // the line must carry what it sends
 				l.BytesPerSecond = d.between(40_000, 400_000)
 			}
 			g.s.Links = append(g.s.Links, l)

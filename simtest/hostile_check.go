@@ -158,9 +158,9 @@ func (p *peer[S, I]) checkAgreed(t driftback.Tick) {
 }
 
 // checkParted checks that nobody finishes in another state than the others.
-func (p *peer[S, I]) checkParted(last driftback.Tick) {
-	m := p.m
-	if m.every == 0 || m.crashed || m.lost || m.outlook.silences {
+func (p *peer[S, I]) checkParted() {
+	m, last := p.m, driftback.Tick(p.m.s.Ticks)
+	if m.every == 0 || m.over || m.outlook.silences {
 		return
 	}
 	for _, q := range m.peers {
@@ -168,6 +168,21 @@ func (p *peer[S, I]) checkParted(last driftback.Tick) {
 			p.breaks(RuleHostile, last, "it has finished, and peer %d in another state", q.self)
 		}
 	}
+}
+
+// evidenceMay plants that what a hostile peer does ends a match with the evidence.
+func (m *match[S, I]) evidenceMay() {
+	m.plant(cause{
+		elsewhere: []like{as[*session.ConflictError](), as[*session.DesyncError]()}, may: true,
+		wrong: func(self driftback.Peer, _ error) string {
+			if !m.peers[self].convicts() {
+				return "no hostile peer has done that"
+			}
+			// Its last word may take longer than the others listen for.
+			m.plant(cause{elsewhere: []like{is(session.ErrPeerLost)}, wrong: m.lostWrongly})
+			return ""
+		},
+	})
 }
 
 // convicts reports whether a peer's match has ended for something that a hostile peer

@@ -53,12 +53,11 @@ type match[S any, I comparable] struct {
 	window, every driftback.Tick
 	outlook       outlook
 	watch         watch
-	crashed       bool
+	causes        []cause
+	over          bool              // something was planted, or found, that ends every peer's match
 	inputs        *layout.Layout[I] // and what follows: nil unless a peer is hostile
 	lies          map[label]lie
 	forks         map[forkAt]fork[I]
-	caught        bool // somebody's match has ended for what a hostile peer did
-	lost          bool // somebody has ended with ErrPeerLost or ErrNeverJoined
 	violation     *Violation
 	undone        uint64
 }
@@ -154,6 +153,12 @@ func newMatch[S any, I comparable](g Game[S, I], s Scenario) (*match[S, I], erro
 				m.impair(i, j)
 			}
 		}
+	}
+	if m.outlook.silences {
+		m.silenceMay()
+	}
+	if m.inputs != nil {
+		m.evidenceMay()
 	}
 	// Changes come before frames at the same moment.
 	for i, c := range m.changes {
@@ -258,9 +263,6 @@ func (m *match[S, I]) run() {
 			m.watchProgress()
 		}
 	}
-	if m.violation == nil {
-		m.checkCause()
-	}
 	for i := range m.on {
 		m.stop(i)
 	}
@@ -316,7 +318,8 @@ func (m *match[S, I]) apply(c change) {
 			p.frozen--
 		case !p.gone: // a crash
 			if p.err == nil {
-				m.happens[c.fault], m.crashed = true, true
+				m.happens[c.fault] = true
+				m.crash(p.self)
 			}
 			p.gone = true
 			p.end.Crash()
@@ -428,7 +431,7 @@ func (t *tap) Receive() (transport.Message, bool) {
 	m, ok := t.Endpoint.Receive()
 	if ok {
 		t.trace.add(3, uint64(m.From), uint64(m.Kind), uint64(len(m.Data)))
-		if t.came == nil || t.came(m) {
+		if m.Kind != transport.Down && (t.came == nil || t.came(m)) {
 			t.silent[m.From] = 0
 		}
 	}
@@ -492,7 +495,7 @@ func (m *match[S, I]) report() Report {
 	if m.violation != nil {
 		return r // it stopped there, which proves enough
 	}
-	if r.Rollbacks == 0 && m.s.needsGuesses() && !m.crashed && !m.caught {
+	if r.Rollbacks == 0 && m.s.needsGuesses() && !m.over {
 		r.Vacuous = append(r.Vacuous, "nothing was rolled back, although the links are slow enough: does the workload press anything?")
 	}
 	if r.Confirmed == 0 {

@@ -116,7 +116,8 @@ func (s *Scenario) silences(late Micros) bool {
 	if s.PeerTimeout == 0 {
 		return false
 	}
-	if 2*late > s.PeerTimeout {
+	long := s.PeerTimeout + s.RejoinGrace
+	if 2*late > long {
 		return true
 	}
 	arrives := 1.0
@@ -150,7 +151,7 @@ func (s *Scenario) silences(late Micros) bool {
 			from = f.At
 		}
 		to = max(to, f.end()+late+Second/2)
-		if to-from >= s.PeerTimeout {
+		if to-from >= long {
 			return true
 		}
 	}

@@ -116,7 +116,8 @@ type Link struct {
 	Loss      float64 `json:"loss,omitzero"`
 	Reorder   float64 `json:"reorder,omitzero"`
 	Duplicate float64 `json:"duplicate,omitzero"`
-	// BytesPerSecond is what the direction carries; 0: as much as is sent.
+	// BytesPerSecond is what the direction carries; 0: as much as is sent. Where it is
+	// less than what the peer goes on sending, the match may not go on.
 	BytesPerSecond int `json:"bytesPerSecond,omitzero"`
 }
 
