@@ -42,7 +42,7 @@ const (
 // Kinds lists every kind.
 var Kinds = [...]Kind{
 	Loss, Bursts, Delay, Reorder, Duplicate, Block, Partition, Clog, Freeze, Crash,
-	Corrupt, Truncate, Stray, Forge, Change, Equivocate, Flood,
+	Corrupt, Truncate, Stray, Forge, Change, Equivocate, Misreport, Flood,
 }
 
 // Bounds of a fault.
@@ -93,6 +93,7 @@ var kindUses = map[Kind]uses{
 	Forge:      {lasts: true, from: true, to: true, share: true},
 	Change:     {lasts: true, from: true, to: true},
 	Equivocate: {from: true, to: true},
+	Misreport:  {from: true, to: true},
 	Flood:      {lasts: true, from: true, to: true, share: true},
 }
 
@@ -233,7 +234,7 @@ func (s *Scenario) changes() []change {
 			}
 		case Crash:
 			list = append(list, change{f.At, i, true, nil, f.From})
-		case Equivocate: // what has been told is told for ever
+		case Equivocate, Misreport: // what has been told is told for ever
 			list = append(list, change{f.At, i, true, pairs, nil})
 		case Freeze:
 			list = append(list, change{f.At, i, true, nil, f.From}, change{f.end(), i, false, nil, f.From})

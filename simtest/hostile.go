@@ -31,6 +31,8 @@ const (
 	Change Kind = "change"
 	// Equivocate: from At on they tell To another input than the rest, for one tick.
 	Equivocate Kind = "equivocate"
+	// Misreport: from At on they tell To another fingerprint than theirs, for one due tick.
+	Misreport Kind = "misreport"
 	// Flood: in each frame they send Share of floodDatagrams datagrams of junk.
 	Flood Kind = "flood"
 )
@@ -42,6 +44,9 @@ const (
 	// maxUnread bounds the junk on the reliable channel, where it would keep out what
 	// the liar's own session has to say.
 	maxUnread = 16
+	// maxDispute is for how long a peer that has found a difference waits for the other to
+	// find it too, which a liar does not.
+	maxDispute = 5 * Second
 	// recently is how many ticks before the newest one that a victim holds a Change
 	// reaches back. Inputs are kept for far longer.
 	recently = 20
@@ -50,7 +55,7 @@ const (
 // hostile reports whether a fault of this kind is something that peers do on purpose.
 func (k Kind) hostile() bool {
 	switch k {
-	case Corrupt, Truncate, Stray, Forge, Change, Equivocate, Flood:
+	case Corrupt, Truncate, Stray, Forge, Change, Equivocate, Misreport, Flood:
 		return true
 	default:
 		return false
@@ -97,6 +102,7 @@ type liar[S any, I comparable] struct {
 	greeted [MaxPeers]bool
 	unread  [MaxPeers]int
 	forks   []fork[I]
+	reports []misreport
 	// By victim: packets of another match between the same peers, once recorded.
 	earlier  [MaxPeers][][]byte
 	recorded bool
@@ -156,7 +162,7 @@ func (l *liar[S, I]) say(to driftback.Peer, b []byte, what lie) {
 
 // alter returns what is sent in place of a packet of the session's.
 func (l *liar[S, I]) alter(to driftback.Peer, b []byte) []byte {
-	b = l.equivocate(to, b)
+	b = l.retell(to, b)
 	l.newest[to] = append(l.newest[to][:0], b...)
 	for i := range l.acts {
 		a := &l.acts[i]

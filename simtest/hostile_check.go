@@ -11,7 +11,6 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/driftback/driftback"
-	"github.com/driftback/driftback/fingerprint"
 	"github.com/driftback/driftback/mesh"
 	"github.com/driftback/driftback/session"
 	"github.com/driftback/driftback/transport"
@@ -148,11 +147,20 @@ func (p *peer[S, I]) parts(other *peer[S, I], t driftback.Tick) bool {
 	return len(p.m.forks) > 0 && p.truth.at(t).sum != other.truth.at(t).sum
 }
 
-// checkAgreed checks that nobody agrees with one who has been told something else.
+// checkAgreed checks that nobody agrees with one who has been told something else, or
+// who says that its state is another.
 func (p *peer[S, I]) checkAgreed(t driftback.Tick) {
+	if p.m.inputs == nil || t <= p.agreed {
+		return
+	}
 	for _, q := range p.m.peers {
-		if t > p.agreed && t <= q.final && p.parts(q, t) {
+		if t <= q.final && p.parts(q, t) {
 			p.breaks(RuleFingerprint, t, "it says that all agree, and peer %d has been told other inputs", q.self)
+		}
+		for due := p.agreed + p.m.every; due <= t; due += p.m.every {
+			if _, fault := p.reported(q, due, 0); fault >= 0 {
+				p.breaks(RuleHostile, due, "it says that all agree, and peer %d has told it another fingerprint", q.self)
+			}
 		}
 	}
 }
@@ -204,21 +212,29 @@ func (p *peer[S, I]) convicts() bool {
 }
 
 // splits reports whether a desync is at the first compared tick at which two peers that
-// have been told different things differ, and says so.
+// have been told different things differ, or one says that they do, and says so.
 func (p *peer[S, I]) splits(e *session.DesyncError) bool {
 	m := p.m
 	if int(e.Peer) >= len(m.peers) || m.every == 0 {
 		return false
 	}
 	other, last := m.peers[e.Peer], driftback.Tick(m.s.Ticks)
-	if e.Tick%m.every != 0 && e.Tick != last || e.Tick > min(p.final, other.final) || !p.parts(other, e.Tick) {
+	if e.Tick%m.every != 0 && e.Tick != last || e.Tick > min(p.final, other.final) {
 		return false
 	}
 	for t := m.every; t < e.Tick; t += m.every {
 		// It may finish before it has taken every due fingerprint; see mesh.MaxUncompared.
-		if _, taken := p.session.Root(t); taken && p.parts(other, t) {
+		_, taken := p.session.Root(t)
+		if _, fault := p.reported(other, t, 0); taken && (fault >= 0 || p.parts(other, t)) {
 			return false
 		}
 	}
-	return e.Ours == fingerprint.Sum(p.truth.at(e.Tick).sum) && e.Theirs == fingerprint.Sum(other.truth.at(e.Tick).sum)
+	ours, theirs := p.truth.at(e.Tick).sum, other.truth.at(e.Tick).sum
+	told, fault := p.reported(other, e.Tick, theirs)
+	if fault >= 0 && e.Theirs == told {
+		m.happens[fault] = true
+		return e.Ours == ours && ours != told
+	}
+	// The last state's own word may come before that of the due tick.
+	return e.Ours == ours && e.Theirs == theirs && ours != theirs
 }

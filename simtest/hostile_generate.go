@@ -3,7 +3,7 @@ package simtest
 // hostile lets one peer be hostile for a while.
 func (g *generator) hostile(d *draw) {
 	peer := d.IntN(len(g.s.Peers))
-	kinds := []Kind{Corrupt, Truncate, Stray, Forge, Flood, Change, Equivocate}
+	kinds := []Kind{Corrupt, Truncate, Stray, Forge, Flood, Change, Equivocate, Misreport}
 	for range d.between(1, 3) {
 		f := Fault{Kind: pick(d, kinds...), At: g.during(d), From: []int{peer}}
 		if victim := d.IntN(len(g.s.Peers)); victim != peer && d.Chance(1, 2) {
@@ -12,7 +12,7 @@ func (g *generator) hostile(d *draw) {
 		switch f.Kind {
 		case Change:
 			f.For = d.time(300, 1000)
-		case Equivocate:
+		case Equivocate, Misreport:
 		case Flood:
 			f.For, f.Share = d.time(100, 1000), d.share(5, 100)
 		default:

@@ -19,7 +19,7 @@ func three(f simtest.Fault) simtest.Scenario {
 	s.Peers = append(s.Peers, simtest.Peer{Plays: []int{2}})
 	s.Links = append(s.Links, simtest.Link{From: 0, To: 2, Latency: 30 * simtest.Millisecond})
 	f.From, f.At = []int{0}, simtest.Second
-	if f.Kind != simtest.Equivocate {
+	if f.Kind != simtest.Equivocate && f.Kind != simtest.Misreport {
 		f.For = simtest.Second
 	}
 	s.Faults = []simtest.Fault{f}
@@ -45,6 +45,8 @@ var hostilities = map[string]struct {
 	"an input is changed for one":     {simtest.Fault{Kind: simtest.Change, To: []int{2}}, nil, true},
 	"all are told another input":      {simtest.Fault{Kind: simtest.Equivocate}, nil, true},
 	"one of two is told another":      {simtest.Fault{Kind: simtest.Equivocate, To: []int{1}}, nil, true},
+	"all are told a fingerprint":      {simtest.Fault{Kind: simtest.Misreport}, nil, true},
+	"one is told a fingerprint":       {simtest.Fault{Kind: simtest.Misreport, To: []int{2}}, nil, true},
 	"there is much that has no sense": {simtest.Fault{Kind: simtest.Flood, Share: 1}, []mesh.Refusal{mesh.Malformed, mesh.OtherMatch, mesh.FarAhead, mesh.BadAck, mesh.FarFingerprint}, false},
 }
 
@@ -264,6 +266,27 @@ var gullible = map[string]struct {
 			return &m
 		})),
 		simtest.Fault{Kind: simtest.Change, To: []int{1}}, simtest.RuleEnd, "sent two inputs of participant 0",
+	},
+	"a false fingerprint that is overlooked": {
+		func() game {
+			sound := map[uint64]uint64{} // what peer 2 has said, by index
+			return at(packet(func(m transport.Message, p *wire.Packet) *transport.Message {
+				for i := range p.Sums.List {
+					sum, known := sound[p.Sums.First+uint64(i)]
+					switch {
+					case m.From == 2:
+						sound[p.Sums.First+uint64(i)] = p.Sums.List[i]
+					case known:
+						p.Sums.List[i] = sum
+					default:
+						return nil
+					}
+				}
+				m.Data, _ = p.Append(nil, stride)
+				return &m
+			}))()
+		},
+		simtest.Fault{Kind: simtest.Misreport, To: []int{1}}, simtest.RuleHostile, "has told it another fingerprint",
 	},
 	"fingerprints that nobody compares": {
 		at(packet(func(m transport.Message, p *wire.Packet) *transport.Message {

@@ -306,8 +306,12 @@ func (m *match[S, I]) apply(c change) {
 	}
 	if c.on {
 		m.before[c.fault] = m.count(c.fault)
-		if f.Kind == Equivocate {
+		switch f.Kind {
+		case Equivocate:
 			m.part(c.fault, c.pairs)
+		case Misreport:
+			m.misreport(c.fault, c.pairs)
+		default:
 		}
 	}
 	for _, i := range c.peers {

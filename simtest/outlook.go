@@ -70,10 +70,13 @@ func backlog(rate int) Micros {
 func (s *Scenario) outlook() outlook {
 	late := s.late() + s.queued()
 	worst := late // with every fault at once
-	var quiet, slowest Micros
+	var quiet, slowest, settling Micros
 	for _, f := range s.Faults {
 		quiet = max(quiet, f.end())
 		worst += f.By
+		if f.Kind == Misreport {
+			settling = 2 * maxDispute // by a clock that may be slow
+		}
 	}
 	delay := s.Peers[0].InputDelay
 	for _, p := range s.Peers {
@@ -86,7 +89,7 @@ func (s *Scenario) outlook() outlook {
 	// A handshake is five reliable messages in a row, each of which may be lost, and
 	// late by a round trip for it, eight times. An input rides in every packet until it
 	// has come.
-	o.patience = (2*Second + 64*slowest + 5*(17*worst+200*Millisecond)).Duration()
+	o.patience = (2*Second + settling + 64*slowest + 5*(17*worst+200*Millisecond)).Duration()
 	// A window of ticks takes as long as an input takes to come, and a few frames.
 	perTick := max(slowest, (late+10*slowest)/Micros(max(s.window()+delay, 1)))
 	ticks := 3 * Micros(s.Ticks) * perTick
@@ -138,7 +141,7 @@ func (s *Scenario) silences(late Micros) bool {
 			}
 		case Delay, Reorder: // what was sent just before comes, and then nothing for a while
 			f.For = f.By
-		case Duplicate, Crash, Stray, Forge, Change, Equivocate:
+		case Duplicate, Crash, Stray, Forge, Change, Equivocate, Misreport:
 			continue
 		default:
 		}

@@ -76,7 +76,7 @@ func drawFault(t *rapid.T, n int) simtest.Fault {
 		From: peers[:1],
 	}
 	switch f.Kind {
-	case simtest.Crash, simtest.Equivocate:
+	case simtest.Crash, simtest.Equivocate, simtest.Misreport:
 		f.For = 0
 	case simtest.Clog:
 		f.From, f.Every = peers, micros(t, "every", 10*ms, 500*ms)
