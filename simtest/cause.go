@@ -17,8 +17,7 @@ import (
 // ends it allows at the peers where it is, and which others may find out for themselves.
 // What a peer ends with because another told it is judged by who told it; see tells.
 type cause struct {
-	kind Kind // "" for what no single fault is
-	at   []driftback.Peer
+	at []driftback.Peer
 	// here are the ends that it allows at, elsewhere those at other peers.
 	here, elsewhere []like
 	// wrong returns in words why an allowed end may not be after all, or "". Nil allows it.
@@ -127,6 +126,7 @@ func (p *peer[S, I]) checkEnd() {
 		if last := driftback.Tick(m.s.Ticks); p.next != last || p.final != last {
 			p.breaks(RuleEnd, p.next, "it has finished with tick %d next and tick %d confirmed, and not at tick %d", p.next, p.final, last)
 		}
+		p.checkDiverged()
 		p.checkParted()
 		return
 	}
@@ -138,7 +138,7 @@ func (p *peer[S, I]) checkEnd() {
 		p.breaks(RuleEnd, p.next, "%s", wrong)
 		return
 	}
-	m.over = true
+	m.gone(p.self, m.s.has(Crash, Down))
 }
 
 // wrongEnd returns in words what is wrong with a peer's end, or "".

@@ -24,6 +24,9 @@ func (p *peer[S, I]) breaks(rule Rule, t driftback.Tick, format string, args ...
 func (p *peer[S, I]) check(r *session.Result, err error) {
 	m := p.m
 	m.trace.add(uint64(r.Phase), uint64(r.Tick), uint64(r.Confirmed), uint64(r.Rerun.From), uint64(r.Rerun.To), uint64(len(r.Effects)))
+	for _, e := range r.Effects {
+		m.trace.add(uint64(e.Kind), uint64(e.Tick), uint64(e.Effect.Kind), uint64(uint32(e.Effect.Args[0])), uint64(uint32(e.Effect.Args[1])), uint64(uint32(e.Effect.Args[2])))
+	}
 	if r.Phase != session.Ended && err != nil {
 		p.breaks(RuleWorkload, r.Tick, "%v", err)
 		return
@@ -36,19 +39,27 @@ func (p *peer[S, I]) check(r *session.Result, err error) {
 		p.checkEnd()
 		return
 	}
-	for _, truth := range []*truth[S, I]{m.truth, p.truth} {
-		if !truth.begun {
-			truth.begin(p.seed)
+	if !m.truth.begun {
+		m.truth.begin(p.seed)
+		if m.diverged != nil {
+			m.diverged.truth.begin(p.seed)
 		}
 	}
-	final := p.final
+	if !p.truth.begun { // it has been told something else
+		p.truth.begin(p.seed)
+	}
+	next, final := p.next, p.final
 	p.checkOrder(r, final)
 	p.checkInputs()
+	if p.runs.check(r, next, final); m.violation != nil {
+		return
+	}
 	if p.checkState(); m.violation != nil {
 		return
 	}
 	p.believe()
 	p.checkFingerprints()
+	p.checkLimit(r)
 	p.checkEffects(r, errors.Is(err, session.ErrFinished))
 	p.err = err
 	p.checkEnd()
@@ -96,10 +107,7 @@ func (p *peer[S, I]) checkInputs() {
 			if !ok || !confirmed {
 				break
 			}
-			var want I
-			if t >= driftback.Tick(owner.is.InputDelay) {
-				want = m.told(p.self, driftback.Participant(q), t)
-			}
+			want := p.truth.input(q, t)
 			switch {
 			case t >= owner.published:
 				p.breaks(RuleInput, t, "it has confirmed %+v of participant %d, who has pressed nothing from tick %d on", in, q, owner.published)
@@ -114,7 +122,7 @@ func (p *peer[S, I]) checkInputs() {
 	}
 }
 
-// checkState compares the newest confirmed state with the truth.
+// checkState compares the newest confirmed state with what it should be.
 func (p *peer[S, I]) checkState() {
 	m := p.m
 	t, err := p.session.ConfirmedState(&p.state)
@@ -127,7 +135,7 @@ func (p *peer[S, I]) checkState() {
 		return
 	}
 	p.final = t
-	got, want := p.truth.hasher.Sum(&p.state), p.truth.at(t).sum
+	got, want := m.truth.hasher.Sum(&p.state), p.truth.at(t).sum
 	m.trace.add(uint64(t), uint64(got))
 	if got == want {
 		return
@@ -138,7 +146,7 @@ func (p *peer[S, I]) checkState() {
 	} else {
 		p.breaks(RuleState, t, "the fingerprint as the tick begins is %v and in truth %v", got, want)
 	}
-	if differ := p.truth.hasher.Diff(nil, state, &p.state); len(differ) > 0 {
+	if differ := m.truth.hasher.Diff(nil, state, &p.state); len(differ) > 0 {
 		m.violation.Different, m.violation.Difference = true, differ[0]
 	}
 }
@@ -169,50 +177,12 @@ func (p *peer[S, I]) checkFingerprints() {
 		}
 	}
 	p.checkAgreed(stats.Agreed)
+	if t, ok := m.parted(stats.Agreed); ok {
+		p.breaks(RuleFingerprint, t, "it says that all agree on tick %d, and the world of peer %d is another", stats.Agreed, m.diverged.peer)
+	}
 	p.agreed = stats.Agreed
 	if most := p.agreed + (mesh.MaxUncompared+2)*m.every + m.window; p.next > most {
 		p.breaks(RuleWindow, p.next, "tick %d is the newest on which all agree, so it cannot be beyond tick %d", p.agreed, most)
-	}
-}
-
-// checkEffects compares what was told about effects with the truth.
-func (p *peer[S, I]) checkEffects(r *session.Result, finished bool) {
-	m, d := p.m, &p.told
-	for _, e := range r.Effects {
-		if e.Kind == session.Confirmed {
-			for d.tick < p.final && d.n == len(p.truth.at(d.tick).confirmed) {
-				d.tick, d.n = d.tick+1, 0
-			}
-			if d.tick >= p.final || e.Tick != d.tick || e.Effect != p.truth.at(d.tick).confirmed[d.n] {
-				p.breaks(RuleConfirmed, e.Tick, "%+v was told, which is not the next that was raised, and tick %d is the newest confirmed", e, p.final)
-				return
-			}
-			d.n++
-			continue
-		}
-		undone := e.Kind == session.Undone
-		if undone {
-			m.undone++
-		}
-		if !d.happened(tickEffect{e.Tick, e.Effect}, undone) {
-			p.breaks(RuleEffects, e.Tick, "%+v was told and cannot have been", e)
-		}
-	}
-	if r.Phase == session.Ended && !finished {
-		return // the turn stopped before it told
-	}
-	for d.settled < p.final {
-		t := d.settled
-		if raised := p.truth.at(t).raised; !d.settle(t, raised) {
-			p.breaks(RuleEffects, t, "what was told of it is not %+v, which it raised", raised)
-			return
-		}
-	}
-	for ; d.tick < p.final; d.tick, d.n = d.tick+1, 0 {
-		if all := p.truth.at(d.tick).confirmed; d.n < len(all) {
-			p.breaks(RuleConfirmed, d.tick, "tick %d is confirmed and %+v was not told", p.final, all[d.n])
-			return
-		}
 	}
 }
 
@@ -221,6 +191,8 @@ type watch struct {
 	at     time.Duration // since when the slowest has confirmed nothing
 	final  driftback.Tick
 	ending time.Duration // since when the match is over; 0: it is not
+	tick   time.Duration // since when the slowest should have confirmed something
+	all    bool          // everybody plays, and what faults have left behind is over
 }
 
 // watchProgress checks that a match goes on once it is quiet.
@@ -239,30 +211,23 @@ func (m *match[S, I]) watchProgress() {
 		}
 		return
 	}
-	if w.at == 0 || slowest.final > w.final {
+	moved := w.at == 0 || slowest.final > w.final || m.full()
+	if moved {
 		w.at, w.final = now, slowest.final
 	}
+	patience := m.outlook.patience
+	if m.hardOfHearing() && slowest.final == driftback.Tick(m.s.Ticks) {
+		patience += 2 * m.s.silence() // the last word of a peer that is done may be lost
+	}
 	switch {
-	case now-w.at > m.outlook.patience:
+	case now-w.at > patience:
 		slowest.breaks(RuleProgress, slowest.confirmed, "all faults were over at %v, and for %v it has confirmed nothing", m.outlook.quiet, now-w.at)
 	case now > m.outlook.limit:
 		slowest.breaks(RuleProgress, slowest.confirmed, "all faults were over at %v, and tick %d should be confirmed by now", m.outlook.quiet, m.s.Ticks)
 	}
+	m.watchTick(now, slowest, moved)
 	for _, p := range m.peers {
-		p.watchAgreement(now)
-	}
-}
-
-// watchAgreement checks that what a peer has confirmed is agreed on soon.
-func (p *peer[S, I]) watchAgreement(now time.Duration) {
-	if p.m.every == 0 || len(p.m.peers) == 1 || p.err != nil {
-		return
-	}
-	if p.waits <= p.agreed {
-		p.waits, p.since = p.final/p.m.every*p.m.every, now
-	}
-	if p.waits > p.agreed && now-p.since > p.m.outlook.patience {
-		p.breaks(RuleFingerprint, p.waits, "it was confirmed %v ago, and tick %d is the newest on which all agree", now-p.since, p.agreed)
+		p.watchAgreement(now, slowest.final)
 	}
 }
 

@@ -44,9 +44,6 @@ const (
 	// maxUnread bounds the junk on the reliable channel, where it would keep out what
 	// the liar's own session has to say.
 	maxUnread = 16
-	// maxDispute is for how long a peer that has found a difference waits for the other to
-	// find it too, which a liar does not.
-	maxDispute = 5 * Second
 	// recently is how many ticks before the newest one that a victim holds a Change
 	// reaches back. Inputs are kept for far longer.
 	recently = 20

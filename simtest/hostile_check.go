@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +21,6 @@ import (
 // that it is to be compared with.
 func (p *peer[S, I]) withHostility() {
 	m := p.m
-	p.truth = m.truth
 	if m.inputs == nil {
 		return
 	}
@@ -42,7 +42,7 @@ func (p *peer[S, I]) withHostility() {
 
 // came looks for lies in what arrives.
 func (p *peer[S, I]) came(msg transport.Message) (heard bool) {
-	if msg.Kind == transport.Up || msg.Kind == transport.Down {
+	if msg.Kind == transport.Up {
 		if p.liar != nil {
 			p.liar.greeted[msg.From] = false
 		}
@@ -165,10 +165,18 @@ func (p *peer[S, I]) checkAgreed(t driftback.Tick) {
 	}
 }
 
+// disputes reports whether a peer may have found that another says that its state differs,
+// and waits for that one to say so again.
+func (p *peer[S, I]) disputes() bool {
+	return slices.ContainsFunc(p.m.peers, func(q *peer[S, I]) bool {
+		return q.liar != nil && slices.ContainsFunc(q.liar.reports, func(r misreport) bool { return r.victim == p.self && r.tick <= p.final })
+	})
+}
+
 // checkParted checks that nobody finishes in another state than the others.
 func (p *peer[S, I]) checkParted() {
 	m, last := p.m, driftback.Tick(p.m.s.Ticks)
-	if m.every == 0 || m.over || m.outlook.silences {
+	if m.every == 0 || m.over || m.hardOfHearing() {
 		return
 	}
 	for _, q := range m.peers {
@@ -186,8 +194,6 @@ func (m *match[S, I]) evidenceMay() {
 			if !m.peers[self].convicts() {
 				return "no hostile peer has done that"
 			}
-			// Its last word may take longer than the others listen for.
-			m.plant(cause{elsewhere: []like{is(session.ErrPeerLost)}, wrong: m.lostWrongly})
 			return ""
 		},
 	})

@@ -2,10 +2,11 @@ package simtest
 
 // hostile lets one peer be hostile for a while.
 func (g *generator) hostile(d *draw) {
+	g.faults = d // during draws from it
 	peer := d.IntN(len(g.s.Peers))
 	kinds := []Kind{Corrupt, Truncate, Stray, Forge, Flood, Change, Equivocate, Misreport}
 	for range d.between(1, 3) {
-		f := Fault{Kind: pick(d, kinds...), At: g.during(d), From: []int{peer}}
+		f := Fault{Kind: pick(d, kinds...), At: g.during(), From: []int{peer}}
 		if victim := d.IntN(len(g.s.Peers)); victim != peer && d.Chance(1, 2) {
 			f.To = []int{victim}
 		}

@@ -19,12 +19,14 @@ func (m *match[S, I]) silenceMay() {
 	m.plant(cause{elsewhere: []like{is(session.ErrPeerLost)}, wrong: m.lostWrongly, may: true})
 }
 
-// crash plants that a peer is gone.
-func (m *match[S, I]) crash(p driftback.Peer) {
-	m.plant(cause{
-		kind: Crash, at: []driftback.Peer{p}, wrong: m.lostWrongly,
-		elsewhere: []like{is(session.ErrPeerLost), is(session.ErrNeverJoined)},
-	})
+// gone plants that a peer says nothing any more: it has crashed, or its match has ended
+// and its word of that may be lost.
+func (m *match[S, I]) gone(p driftback.Peer, mayBeLost bool) {
+	c := cause{at: []driftback.Peer{p}, wrong: m.lostWrongly, elsewhere: []like{is(session.ErrNeverJoined)}}
+	if mayBeLost {
+		c.elsewhere = append(c.elsewhere, is(session.ErrPeerLost))
+	}
+	m.plant(c)
 }
 
 // lostWrongly returns why a peer may not call another lost, or say that it never joined.
@@ -54,7 +56,7 @@ func (m *match[S, I]) lostWrongly(self driftback.Peer, err error) string {
 // called lost, unless nothing more is needed from it.
 func (p *peer[S, I]) checkSilence() {
 	m, last := p.m, driftback.Tick(p.m.s.Ticks)
-	if m.s.PeerTimeout == 0 || !p.playing || p.err != nil || p.final == last {
+	if m.s.PeerTimeout == 0 || !p.playing || p.err != nil || p.final == last || p.disputes() {
 		return
 	}
 	for q, heard := range p.silent {
