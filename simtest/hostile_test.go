@@ -227,7 +227,7 @@ var gullible = map[string]struct {
 				return &m
 			})()
 		},
-		simtest.Fault{Kind: simtest.Stray, Share: 1}, simtest.RuleEnd, "sent two inputs of participant 0",
+		simtest.Fault{Kind: simtest.Stray, Share: 1}, simtest.RuleHostile, "of another match, and 1 fewer are counted",
 	},
 	"inputs that are taken from anybody": {
 		at(packet(func(m transport.Message, p *wire.Packet) *transport.Message {
