@@ -280,6 +280,41 @@ var planted = map[string]struct {
 		},
 		rule: simtest.RuleHonest, says: "malformed",
 	},
+	"bytes of a hostile peer that are dropped and not counted": {
+		game: at(func(m transport.Message) *transport.Message {
+			if _, ok := wire.TagOf(m.Data); m.Kind == transport.Datagram && !ok {
+				return nil
+			}
+			return &m
+		}),
+		scenario: hostileScenario(simtest.Fault{Kind: simtest.Flood, Share: 0.1}),
+		rule:     simtest.RuleHostile, says: "fewer are counted",
+	},
+	"a step that panics at one peer": {
+		game: func() game {
+			other := stepping(func(s *state, in []input, _ *driftback.Pass) {
+				if s.Ticks == 70 {
+					s.Count[1] += int64(in[s.Ticks].Buttons)
+				}
+			}).Step
+			return simtest.Witness().Plant(func(self driftback.Peer, c *config) {
+				if self == 1 {
+					c.Step = other
+				}
+			})
+		},
+		rule: simtest.RuleInternal, says: "it panicked at github.com/driftback/driftback/simtest_test",
+	},
+	"a message that cannot be sent": {
+		game: func() game {
+			return simtest.Witness().Plant(func(self driftback.Peer, c *config) {
+				if self == 0 && c.Transport != nil {
+					c.Transport = tooLong{c.Transport}
+				}
+			})
+		},
+		rule: simtest.RuleInternal, says: "internal error",
+	},
 	"a workload that its own game does not know": {
 		game: func() game {
 			g := simtest.Witness()
