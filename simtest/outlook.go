@@ -116,8 +116,8 @@ func (s *Scenario) outlook() outlook {
 		o.patience += (5*(16+16)*slowest + Second).Duration()
 		// Five sites (a stall, an uncompared fingerprint, an interruption, a skipped flush,
 		// a single message) leave a quarter of a peer's turns unused each, so that a tick
-		// takes (4/3)^5 turns, which is 4.2; and the slowest of up to four peers counts,
-		// which is another 2.
+		// takes (4/3)^5 turns, which is 4.2; and the slowest of several peers counts, which
+		// is allowed another 2.
 		ticks *= 8
 	}
 	o.limit = (quiet + ticks + 2*(s.PeerTimeout+s.RejoinGrace)).Duration() + 4*o.patience

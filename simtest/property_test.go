@@ -34,6 +34,7 @@ func drawScenario(t *rapid.T) simtest.Scenario {
 	if rapid.Bool().Draw(t, "times out") {
 		s.PeerTimeout = micros(t, "timeout", simtest.MinPeerTimeout, 2*simtest.MinPeerTimeout)
 	}
+	s.Buggify = rapid.Bool().Draw(t, "buggify")
 	n := rapid.IntRange(1, 4).Draw(t, "peers")
 	for i := range n {
 		s.Peers = append(s.Peers, simtest.Peer{
