@@ -85,37 +85,39 @@ func TestTheSimtestPageSaysWhatEachKindNeeds(t *testing.T) {
 	for _, kind := range simtest.Kinds {
 		row := regexp.MustCompile("(?m)^\\| `" + string(kind) + "` \\|.*\\| (.*) \\|$").FindStringSubmatch(page(t))
 		require.NotNil(t, row, "%s has no row", kind)
-		make := func(without string) simtest.Fault {
+		faulty := func(without string) simtest.Fault {
 			f := simtest.Fault{Kind: kind}
 			for _, need := range regexp.MustCompile("`([a-z]+)`").FindAllStringSubmatch(row[1], -1) {
-				switch name := need[1]; {
-				case name == without:
-				case name == "for":
+				if need[1] == without {
+					continue
+				}
+				switch need[1] {
+				case "for":
 					f.For = simtest.Second
-				case name == "share":
+				case "share":
 					f.Share = 0.5
-				case name == "by":
+				case "by":
 					f.By = simtest.Millisecond
-				case name == "every":
+				case "every":
 					f.Every = simtest.MinFaultEvery
-				case name == "rate":
+				case "rate":
 					f.Rate = simtest.MinRate
-				case name == "from":
+				case "from":
 					f.From = []int{1}
-				case name == "to":
+				case "to":
 					f.To = []int{2}
-				case name == "tick":
+				case "tick":
 					f.Tick = 50
 				default:
-					require.Fail(t, "a fault has no such field", "%s needs %s", kind, name)
+					require.Fail(t, "a fault has no such field", "%s needs %s", kind, need[1])
 				}
 			}
 			return f
 		}
-		require.NoError(t, valid(make("")), "with all that the page says it needs")
+		require.NoError(t, valid(faulty("")), "with all that the page says it needs")
 		for _, name := range regexp.MustCompile("`([a-z]+)`").FindAllStringSubmatch(row[1], -1) {
 			if name[1] != "tick" { // 0 is a tick
-				require.Error(t, valid(make(name[1])), "%s without %s", kind, name[1])
+				require.Error(t, valid(faulty(name[1])), "%s without %s", kind, name[1])
 			}
 		}
 	}
