@@ -74,12 +74,14 @@ type WitnessState struct {
 	Digest uint64
 	Count  [driftback.MaxParticipants]int64
 	Held   [driftback.MaxParticipants]int16 // for how many ticks each has held button 0
+	Total  [driftback.MaxParticipants]int32 // the same, over all times
 }
 
 // What a step of [Witness] raises.
 const (
 	WitnessPress = iota + 1 // Args[0] has pressed button 0
 	WitnessRound            // confirmed: a number of ticks have passed
+	WitnessBeat             // Args[0] has held button 0 for some ticks more; a wrong guess moves it
 )
 
 // Witness returns a game without any sense that notices everything: each input of each tick
@@ -121,6 +123,9 @@ func witness(s *WitnessState, in []WitnessInput, pass *driftback.Pass) {
 		if i.Buttons&1 == 0 {
 			s.Held[p] = 0
 			continue
+		}
+		if s.Total[p]++; s.Total[p]%8 == 0 {
+			pass.Raise(driftback.Effect{Kind: WitnessBeat, Args: [3]int32{int32(p)}})
 		}
 		if s.Held[p]++; s.Held[p] == 1 {
 			pass.Raise(driftback.Effect{Kind: WitnessPress, Args: [3]int32{int32(p), int32(s.Digest)}})

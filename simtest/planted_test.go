@@ -131,14 +131,14 @@ var planted = map[string]struct {
 	},
 	"a step that differs at one peer": {
 		game: func() game {
-			other := stepping(func(s *state, _ []input, _ *driftback.Pass) {
-				if s.Ticks == 70 {
-					s.Count[1]++
-				}
-			}).Step
 			return simtest.Witness().Plant(func(self driftback.Peer, c *config) {
-				if self == 1 {
-					c.Step = other
+				if step := c.Step; self == 1 {
+					c.Step = func(s *state, in []input, pass *driftback.Pass) {
+						step(s, in, pass)
+						if s.Ticks == 70 {
+							s.Count[1]++
+						}
+					}
 				}
 			})
 		},
@@ -201,6 +201,10 @@ var planted = map[string]struct {
 				return b
 			}}))
 		},
+		scenario: &simtest.Scenario{
+			Version: simtest.Version, Ticks: 300, Frame: 16_667, Hold: 3, FingerprintEvery: simtest.None,
+			Peers: []simtest.Peer{{Plays: []int{0}}, {Plays: []int{1}}},
+		},
 		rule: simtest.RuleProgress, says: "it has confirmed nothing",
 	},
 	"fingerprints that are never sent": {
@@ -246,7 +250,18 @@ var planted = map[string]struct {
 			Peers:  []simtest.Peer{{Plays: []int{0}}, {Plays: []int{1}}, {Plays: []int{2}}},
 			Faults: []simtest.Fault{{Kind: simtest.Crash, At: 2 * simtest.Second, From: []int{1}}},
 		},
-		rule: simtest.RuleCause, says: "somebody is gone",
+		rule: simtest.RuleCause, says: "the match is over, and for",
+	},
+	"a peer that is called lost too late": {
+		game: func() game {
+			return simtest.Witness().Plant(func(_ driftback.Peer, c *config) { c.PeerTimeout = c.PeerTimeout * 3 / 2 })
+		},
+		scenario: &simtest.Scenario{
+			Version: simtest.Version, Ticks: 300, Frame: 16_667, Hold: 3, PeerTimeout: simtest.MinPeerTimeout,
+			Peers:  []simtest.Peer{{Plays: []int{0}}, {Plays: []int{1}}, {Plays: []int{2}}},
+			Faults: []simtest.Fault{{Kind: simtest.Crash, At: 2 * simtest.Second, From: []int{1}}},
+		},
+		rule: simtest.RuleCause, says: "in vain for",
 	},
 	"a peer that is called lost too soon": {
 		game: func() game {
@@ -257,7 +272,7 @@ var planted = map[string]struct {
 			Peers:  []simtest.Peer{{Plays: []int{0}}, {Plays: []int{1}}, {Plays: []int{2}}},
 			Faults: []simtest.Fault{{Kind: simtest.Crash, At: 2 * simtest.Second, From: []int{1}}},
 		},
-		rule: simtest.RuleEnd, says: "it listened in vain to nobody for more than",
+		rule: simtest.RuleEnd, says: "in vain for only",
 	},
 	"bytes that are no packet": {
 		game: func() game {
@@ -272,6 +287,47 @@ var planted = map[string]struct {
 			return g
 		},
 		rule: simtest.RuleWorkload,
+	},
+	"a step that is given another input than the one that is held": {
+		game: func() game {
+			return simtest.Witness().Plant(func(self driftback.Peer, c *config) {
+				if step := c.Step; self == 1 {
+					c.Step = func(s *state, in []input, pass *driftback.Pass) {
+						if pass.Tick() == 40 {
+							in = []input{in[0], {}, {}, {}, {}, {}, {}, {}}[:len(in)]
+						}
+						step(s, in, pass)
+					}
+				}
+			})
+		},
+		rule: simtest.RuleRun, says: "it is confirmed and was last run on",
+	},
+	"a guess that is another one": {
+		game: func() game {
+			return simtest.Witness().Plant(func(self driftback.Peer, c *config) {
+				if predict := c.Predict; self == 1 {
+					c.Predict = func(last input, age int) input { return predict(last, age+1) }
+				}
+			})
+		},
+		rule: simtest.RuleGuess, says: "as a guess of what participant",
+	},
+	"a tick that is run twice in a row": {
+		game: func() game {
+			return simtest.Witness().Plant(func(self driftback.Peer, c *config) {
+				if step := c.Step; self == 1 {
+					c.Step = func(s *state, in []input, pass *driftback.Pass) {
+						before := *s
+						if step(s, in, pass); pass.Tick() == 40 {
+							*s = before
+							step(s, in, pass)
+						}
+					}
+				}
+			})
+		},
+		rule: simtest.RuleThrift, says: "where 41 would be next",
 	},
 	"guesses that draw from outside": {
 		game: func() game {
