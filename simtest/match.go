@@ -172,7 +172,7 @@ func (m *match[S, I]) add(i int) error {
 	p.runs = newRuns(p)
 	nonce := random(m.s.Seed, streamGame, uint64(i))
 	c := session.Config[S, I]{
-		Step: p.runs.around(m.game.Step), Transport: &tap{Endpoint: p.end, trace: &m.trace, silent: p.silent, sent: p.tally.turn},
+		Step: m.game.Step, Transport: &tap{Endpoint: p.end, trace: &m.trace, silent: p.silent, sent: p.tally.turn},
 		Self: p.self, Players: m.owner, Match: m.s.Seed, Game: m.game.Name, Build: "simtest",
 		Nonce:      nonce.Uint64() | 1<<63, // never 0
 		InputDelay: is.InputDelay, Redundancy: is.Redundancy,
@@ -210,6 +210,7 @@ func (m *match[S, I]) add(i int) error {
 	if d := m.diverged; d != nil && d.peer == p.self {
 		p.truth, c.Step = d.truth, doubled(c.Step, d.tick)
 	}
+	c.Step = p.runs.around(c.Step)
 	if m.s.EffectTolerance > 0 {
 		c.Step = watched(c.Step, &p.told.moves)
 	}
