@@ -90,6 +90,7 @@ type peer[S any, I comparable] struct {
 	told             told
 	runs             *runs[S, I]
 	tally            tally
+	traffic          traffic
 	local            []I
 	state            S
 }
@@ -162,7 +163,7 @@ func (m *match[S, I]) add(i int) error {
 		period: time.Duration(int64(m.s.Frame) * 1000 * 1_000_000 / int64(1_000_000+is.Skew)),
 		silent: make([]time.Duration, len(m.s.Peers)), inputs: make([]driftback.Tick, len(m.owner)),
 		root: m.every, published: driftback.Tick(is.InputDelay),
-		tally: newTally(len(m.s.Peers), int(m.window)),
+		tally: newTally(len(m.s.Peers), int(m.window)), traffic: newTraffic[I](len(m.s.Peers)),
 	}
 	p.runs = newRuns(p)
 	nonce := random(m.s.Seed, streamGame, uint64(i))
@@ -353,6 +354,7 @@ func (p *peer[S, I]) frame(at time.Duration) {
 	}
 	r, err := p.session.Tick(now, p.local...)
 	stats := p.session.Stats()
+	p.checkTraffic(now, r.Tick > p.next, &stats)
 	p.tally.count(at, p.next, driftback.Tick(p.m.s.Ticks), &r, &stats)
 	p.check(&r, err)
 }

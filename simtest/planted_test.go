@@ -77,6 +77,15 @@ func from(m meddler) func(self driftback.Peer, c *config) {
 	}
 }
 
+// echoing is a transport that says everything a hundred times.
+type echoing struct{ transport.Transport }
+
+func (e echoing) Send(to driftback.Peer, b []byte) {
+	for range 100 {
+		e.Transport.Send(to, b)
+	}
+}
+
 // stepping is the witness with something after its step.
 func stepping(after func(s *state, in []input, pass *driftback.Pass)) game {
 	g := simtest.Witness()
@@ -317,6 +326,16 @@ var planted = map[string]struct {
 			})
 		},
 		rule: simtest.RuleThrift, says: "where 41 would be next",
+	},
+	"a packet that is sent a hundred times": {
+		game: func() game {
+			return simtest.Witness().Plant(func(self driftback.Peer, c *config) {
+				if self == 0 {
+					c.Transport = echoing{c.Transport}
+				}
+			})
+		},
+		rule: simtest.RuleThrift, says: "datagrams of",
 	},
 	"guesses that draw from outside": {
 		game: func() game {
