@@ -98,6 +98,7 @@ type peer[S any, I comparable] struct {
 	truth            *truth[S, I] // what it is compared with
 	runs             *runs[S, I]
 	tally            tally
+	traffic          traffic
 	local            []I
 	state            S
 	tap              *tap
@@ -185,7 +186,7 @@ func (m *match[S, I]) add(i int) error {
 		period: time.Duration(int64(m.s.Frame) * 1000 * 1_000_000 / int64(1_000_000+is.Skew)),
 		silent: make([]time.Duration, len(m.s.Peers)), inputs: make([]driftback.Tick, len(m.owner)),
 		root: m.every, published: driftback.Tick(is.InputDelay),
-		truth: m.truth, tally: newTally(len(m.s.Peers), int(m.window)),
+		truth: m.truth, tally: newTally(len(m.s.Peers), int(m.window)), traffic: newTraffic[I](len(m.s.Peers)),
 	}
 	p.tap = &tap{Endpoint: p.end, trace: &m.trace, silent: p.silent, sent: p.tally.turn}
 	p.withHostility()
@@ -427,6 +428,7 @@ func (p *peer[S, I]) frame(at time.Duration) {
 		return
 	}
 	stats := p.session.Stats()
+	p.checkTraffic(now, r.Tick > p.next, &stats)
 	p.tally.count(at, p.next, driftback.Tick(p.m.s.Ticks), &r, &stats)
 	p.check(&r, err)
 	if p.liar != nil {
