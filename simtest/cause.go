@@ -127,6 +127,11 @@ func (p *peer[S, I]) checkEnd() {
 			p.breaks(RuleEnd, p.next, "it has finished with tick %d next and tick %d confirmed, and not at tick %d", p.next, p.final, last)
 		}
 		p.checkDiverged()
+		p.checkParted()
+		return
+	}
+	if errors.Is(p.err, session.ErrInternal) {
+		p.breaks(RuleInternal, p.next, "%v", p.err)
 		return
 	}
 	if wrong := p.wrongEnd(); wrong != "" {

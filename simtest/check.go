@@ -24,8 +24,14 @@ func (p *peer[S, I]) breaks(rule Rule, t driftback.Tick, format string, args ...
 func (p *peer[S, I]) check(r *session.Result, err error) {
 	m := p.m
 	m.trace.add(uint64(r.Phase), uint64(r.Tick), uint64(r.Confirmed), uint64(r.Rerun.From), uint64(r.Rerun.To), uint64(len(r.Effects)))
+	for _, e := range r.Effects {
+		m.trace.add(uint64(e.Kind), uint64(e.Tick), uint64(e.Effect.Kind), uint64(uint32(e.Effect.Args[0])), uint64(uint32(e.Effect.Args[1])), uint64(uint32(e.Effect.Args[2])))
+	}
 	if r.Phase != session.Ended && err != nil {
 		p.breaks(RuleWorkload, r.Tick, "%v", err)
+		return
+	}
+	if p.checkRefused(r, err); m.violation != nil {
 		return
 	}
 	if !p.begun {
@@ -39,12 +45,19 @@ func (p *peer[S, I]) check(r *session.Result, err error) {
 			m.diverged.truth.begin(p.seed)
 		}
 	}
-	final := p.final
+	if !p.truth.begun { // it has been told something else
+		p.truth.begin(p.seed)
+	}
+	next, final := p.next, p.final
 	p.checkOrder(r, final)
 	p.checkInputs()
+	if p.runs.check(r, next, final); m.violation != nil {
+		return
+	}
 	if p.checkState(); m.violation != nil {
 		return
 	}
+	p.believe()
 	p.checkFingerprints()
 	p.checkLimit(r)
 	p.checkEffects(r, errors.Is(err, session.ErrFinished))
@@ -94,10 +107,7 @@ func (p *peer[S, I]) checkInputs() {
 			if !ok || !confirmed {
 				break
 			}
-			var want I
-			if t >= driftback.Tick(owner.is.InputDelay) {
-				want = m.workload(driftback.Participant(q), t)
-			}
+			want := p.truth.input(q, t)
 			switch {
 			case t >= owner.published:
 				p.breaks(RuleInput, t, "it has confirmed %+v of participant %d, who has pressed nothing from tick %d on", in, q, owner.published)
@@ -146,12 +156,6 @@ func (p *peer[S, I]) checkState() {
 func (p *peer[S, I]) checkFingerprints() {
 	m := p.m
 	stats := p.session.Stats()
-	for why, n := range stats.Refused {
-		// A peer may play before another has heard that it does.
-		if n > 0 && mesh.Refusal(why) != mesh.Early {
-			p.breaks(RuleHonest, p.next, "it has dropped something that is %v", mesh.Refusal(why))
-		}
-	}
 	if m.every == 0 || len(m.peers) == 1 {
 		return
 	}
@@ -172,6 +176,7 @@ func (p *peer[S, I]) checkFingerprints() {
 			p.breaks(RuleFingerprint, stats.Agreed, "it says that all agree, and peer %d has not come to it", q.self)
 		}
 	}
+	p.checkAgreed(stats.Agreed)
 	if t, ok := m.parted(stats.Agreed); ok {
 		p.breaks(RuleFingerprint, t, "it says that all agree on tick %d, and the world of peer %d is another", stats.Agreed, m.diverged.peer)
 	}
@@ -186,6 +191,8 @@ type watch struct {
 	at     time.Duration // since when the slowest has confirmed nothing
 	final  driftback.Tick
 	ending time.Duration // since when the match is over; 0: it is not
+	tick   time.Duration // since when the slowest should have confirmed something
+	all    bool          // everybody plays, and what faults have left behind is over
 }
 
 // watchProgress checks that a match goes on once it is quiet.
@@ -204,7 +211,8 @@ func (m *match[S, I]) watchProgress() {
 		}
 		return
 	}
-	if w.at == 0 || slowest.final > w.final {
+	moved := w.at == 0 || slowest.final > w.final || m.full()
+	if moved {
 		w.at, w.final = now, slowest.final
 	}
 	patience := m.outlook.patience
@@ -217,21 +225,9 @@ func (m *match[S, I]) watchProgress() {
 	case now > m.outlook.limit:
 		slowest.breaks(RuleProgress, slowest.confirmed, "all faults were over at %v, and tick %d should be confirmed by now", m.outlook.quiet, m.s.Ticks)
 	}
+	m.watchTick(now, slowest, moved)
 	for _, p := range m.peers {
-		p.watchAgreement(now)
-	}
-}
-
-// watchAgreement checks that what a peer has confirmed is agreed on soon.
-func (p *peer[S, I]) watchAgreement(now time.Duration) {
-	if p.m.every == 0 || len(p.m.peers) == 1 || p.err != nil {
-		return
-	}
-	if p.waits <= p.agreed {
-		p.waits, p.since = p.final/p.m.every*p.m.every, now
-	}
-	if p.waits > p.agreed && now-p.since > p.m.outlook.patience {
-		p.breaks(RuleFingerprint, p.waits, "it was confirmed %v ago, and tick %d is the newest on which all agree", now-p.since, p.agreed)
+		p.watchAgreement(now, slowest.final)
 	}
 }
 

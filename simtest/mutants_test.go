@@ -46,9 +46,9 @@ var mustBeFound = []string{
 //	what it does wrong, and after "missed:" why no seed finds it
 //	@@ file
 //	<<<
-//	the lines to be replaced
+//	what is to be replaced, lines or a part of one
 //	===
-//	those in their place
+//	what comes in its place
 //	>>>
 //
 // with as many replacements as it takes.
@@ -73,6 +73,7 @@ func readMutants(t *testing.T) (list []mutant) {
 				from, edit, ok2 := strings.Cut(edit, "===\n")
 				to, _, ok3 := strings.Cut(edit, ">>>")
 				require.True(t, ok1 && ok2 && ok3, "%s: a replacement of %s cannot be read", name, m.name)
+				from, to = strings.TrimSuffix(from, "\n"), strings.TrimSuffix(to, "\n")
 				m.edits = append(m.edits, struct{ file, from, to string }{file, from, to})
 			}
 			list = append(list, m)

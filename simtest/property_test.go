@@ -37,6 +37,7 @@ func drawScenario(t *rapid.T) simtest.Scenario {
 	}
 	s.EffectTolerance = rapid.SampledFrom([]int{0, 1, 4, simtest.MaxTolerance}).Draw(t, "tolerance")
 	s.HaltAtLimit = s.Window != simtest.None && rapid.IntRange(0, 9).Draw(t, "halts at limit") == 0
+	s.Buggify = rapid.Bool().Draw(t, "buggify")
 	n := rapid.IntRange(1, 4).Draw(t, "peers")
 	for i := range n {
 		s.Peers = append(s.Peers, simtest.Peer{
@@ -83,7 +84,7 @@ func drawFault(t *rapid.T, n int) simtest.Fault {
 		From: peers[:1],
 	}
 	switch f.Kind {
-	case simtest.Crash, simtest.Leave, simtest.Halt:
+	case simtest.Crash, simtest.Leave, simtest.Halt, simtest.Equivocate, simtest.Misreport:
 		f.For = 0
 	case simtest.Diverge:
 		f.At, f.For, f.Tick = 0, 0, rapid.IntRange(0, 90).Draw(t, "tick")
@@ -103,7 +104,9 @@ func drawFault(t *rapid.T, n int) simtest.Fault {
 		f.By = micros(t, "by", ms, simtest.MaxLatency)
 	case simtest.Reorder:
 		f.Share, f.By = percent(t, "share", 1, 100), micros(t, "by", ms, simtest.MaxLatency)
-	case simtest.Block, simtest.Down:
+	case simtest.Corrupt, simtest.Truncate, simtest.Stray, simtest.Forge, simtest.Flood:
+		f.Share = percent(t, "share", 1, 100)
+	case simtest.Block, simtest.Down, simtest.Change:
 	}
 	return f
 }
