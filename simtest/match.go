@@ -452,7 +452,7 @@ type tap struct {
 }
 
 func (t *tap) Send(to driftback.Peer, b []byte) {
-	t.sent[to].add(Sent{1, uint64(len(b))})
+	t.sent[to].add(Sent{1, uint64(len(b))}) // by the session, whatever a hostile side makes of it
 	if t.alter != nil {
 		b = t.alter(to, b)
 	}
