@@ -454,14 +454,14 @@ var planted = map[string]struct {
 	},
 	"a step that panics at one peer": {
 		game: func() game {
-			other := stepping(func(s *state, in []input, _ *driftback.Pass) {
-				if s.Ticks == 70 {
-					s.Count[1] += int64(in[s.Ticks].Buttons)
-				}
-			}).Step
 			return simtest.Witness().Plant(func(self driftback.Peer, c *config) {
-				if self == 1 {
-					c.Step = other
+				if step := c.Step; self == 1 {
+					c.Step = func(s *state, in []input, pass *driftback.Pass) {
+						step(s, in, pass)
+						if s.Ticks == 70 {
+							s.Count[1] += int64(in[s.Ticks].Buttons)
+						}
+					}
 				}
 			})
 		},

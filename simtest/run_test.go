@@ -81,7 +81,7 @@ func TestRunFailsWithTheRuleTheSeedAFileAndACommand(t *testing.T) {
 	require.True(t, r.failed)
 	require.Contains(t, r.log.String(), "scenario "+file)
 	r = record(t, func(t testing.TB) { simtest.Run(t, simtest.Witness(), o) })
-	require.False(t, r.failed)
+	require.False(t, r.failed, "%s", r.log.String())
 	require.Contains(t, r.log.String(), file+" breaks no rule")
 	require.Contains(t, r.log.String(), "simtest: 12 seeds of")
 }

@@ -23,7 +23,7 @@ func two() simtest.Scenario {
 
 func TestAScenarioIsReadAsItWasWritten(t *testing.T) {
 	kinds := map[simtest.Kind]bool{}
-	for seed := range uint64(300) {
+	for seed := range uint64(600) {
 		s := simtest.Generate(seed)
 		require.NoError(t, s.Validate(), "seed %d", seed)
 		again, err := simtest.Parse(s.JSON())
