@@ -63,7 +63,7 @@ var floors = map[string]floor{
 
 	"fixed": {clockless: true},
 	"rng":   {clockless: true},
-	// Rare paths that a simulation forces inside the floors that follow.
+	// Rare paths that a simulation forces inside mesh and session.
 	"buggify": {clockless: true, imports: []string{"rng"}},
 
 	"transport":               {clockless: true, imports: []string{""}},
