@@ -451,6 +451,7 @@ type tap struct {
 }
 
 func (t *tap) Send(to driftback.Peer, b []byte) {
+	t.sent[to].add(Sent{1, uint64(len(b))}) // by the session, whatever a hostile side makes of it
 	if t.alter != nil {
 		b = t.alter(to, b)
 	}
@@ -459,7 +460,6 @@ func (t *tap) Send(to driftback.Peer, b []byte) {
 
 func (t *tap) pass(to driftback.Peer, b []byte) {
 	t.trace.add(1, uint64(to), xxh3.Hash(b))
-	t.sent[to].add(Sent{1, uint64(len(b))})
 	t.Endpoint.Send(to, b)
 }
 
