@@ -64,6 +64,7 @@ var floors = map[string]floor{
 	"transport/quic":          {imports: []string{"", "transport", "identity"}},
 
 	"bench":                 {imports: []string{"/..."}},
+	"bench/linkcost":        {imports: []string{"/..."}},
 	"examples/fighter":      {imports: []string{"/..."}},
 	"examples/fighter/sim":  {clockless: true, imports: []string{"", "fixed", "rng"}},
 	"examples/internal/...": {imports: []string{"/..."}},
