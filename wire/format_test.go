@@ -370,7 +370,11 @@ func (d *byDocument) groups(inputs *[][]byte, one func() []byte) {
 		}
 		wasRow, repeats = row, !row
 	}
-	if n := len(*inputs); groups == 1 && repeats && n <= 6 || !(groups == 1 && repeats) && n <= 8 {
+	least := 9
+	if groups == 1 && repeats {
+		least = 7
+	}
+	if len(*inputs) < least {
 		refuse("the run could be shorter")
 	}
 }
