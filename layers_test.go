@@ -42,19 +42,29 @@ var floors = map[string]floor{
 	"fingerprint": {clockless: true, imports: []string{"", "layout"}},
 	"rewind":      {clockless: true, imports: []string{"", "inputlog", "snapshot"}},
 	"wire":        {clockless: true, imports: []string{""}},
-	"mesh":        {clockless: true, imports: []string{"", "wire", "transport"}},
+	"mesh":        {clockless: true, imports: []string{"", "buggify", "wire", "transport"}},
 	"session": {clockless: true, imports: []string{
-		"", "layout", "inputlog", "snapshot", "fingerprint", "rewind", "wire", "mesh", "transport",
+		"", "layout", "inputlog", "snapshot", "fingerprint", "rewind", "buggify", "wire", "mesh", "transport",
 	}},
 	"simtest": {clockless: true, imports: []string{
-		"", "rng", "fingerprint", "snapshot", "mesh", "session", "transport", "transport/loopback",
-		"simtest/internal/files",
+		"", "rng", "buggify", "layout", "fingerprint", "snapshot", "wire", "mesh", "session", "transport",
+		"transport/impair", "transport/loopback",
+		"simtest/internal/files", "internal/commit",
 	}},
 	// Where scenarios that fail are kept; the simulation itself touches no file.
 	"simtest/internal/files": {},
+	"internal/commit":        {},
+	"internal/cmdline":       {},
+	// The one room of simtest with threads and a clock, and its command line.
+	"simtest/soak": {imports: []string{"", "rng", "simtest", "simtest/internal/files", "internal/commit"}},
+	"simtest/soak/command": {imports: []string{
+		"simtest", "simtest/soak", "simtest/internal/files", "internal/commit", "internal/cmdline",
+	}},
 
 	"fixed": {clockless: true},
 	"rng":   {clockless: true},
+	// Rare paths that a simulation forces inside the floors that follow.
+	"buggify": {clockless: true, imports: []string{"rng"}},
 
 	"transport":               {clockless: true, imports: []string{""}},
 	"transport/impair":        {clockless: true, imports: []string{"rng"}},
@@ -63,6 +73,7 @@ var floors = map[string]floor{
 	"identity":                {},
 	"transport/quic":          {imports: []string{"", "transport", "identity"}},
 
+	"cmd/driftback":         {imports: []string{"/..."}},
 	"bench":                 {imports: []string{"/..."}},
 	"bench/linkcost":        {imports: []string{"/..."}},
 	"examples/fighter":      {imports: []string{"/..."}},

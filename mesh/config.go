@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/buggify"
 	"github.com/driftback/driftback/transport"
 	"github.com/driftback/driftback/wire"
 )
@@ -61,6 +62,9 @@ type Config struct {
 	// Valid reports whether the bytes, of length Stride, are an input that the game
 	// knows. Nil knows all.
 	Valid func(in []byte) bool
+	// Buggify forces rare paths in a simulation. It is this mesh's alone, and nil in
+	// every real match.
+	Buggify *buggify.Sites
 }
 
 func (c *Config) validate() error {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/driftback/driftback/buggify"
 	"github.com/driftback/driftback/transport"
 	"github.com/driftback/driftback/wire"
 )
@@ -80,7 +81,14 @@ func (m *Mesh) sendOwed() {
 }
 
 func (m *Mesh) pay(l *link, what owed, message func() wire.Control) {
-	if l.owed&what != 0 && m.sendControl(l, message()) {
+	if l.owed&what == 0 {
+		return
+	}
+	// What is said at a match's end is said once, and cannot stay owed.
+	if m.phase != Ended && m.cfg.Buggify.Fires(buggify.FullChannel) {
+		return
+	}
+	if m.sendControl(l, message()) {
 		l.owed &^= what
 	}
 }

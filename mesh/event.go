@@ -1,6 +1,9 @@
 package mesh
 
-import "github.com/driftback/driftback"
+import (
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/buggify"
+)
 
 const (
 	// maxEvents is how many events of one Poll leave no room for further links that
@@ -61,7 +64,7 @@ func (m *Mesh) Events() []Event { return m.events }
 func (m *Mesh) EventsDropped() int { return m.eventsDropped }
 
 func (m *Mesh) note(e Event) {
-	if routine := e.Kind == PeerUp || e.Kind == PeerDown; routine && len(m.events) >= maxEvents {
+	if routine := e.Kind == PeerUp || e.Kind == PeerDown; routine && (len(m.events) >= maxEvents || m.cfg.Buggify.Fires(buggify.FewEvents)) {
 		m.eventsDropped++
 		return
 	}

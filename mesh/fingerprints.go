@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/buggify"
 	"github.com/driftback/driftback/wire"
 )
 
@@ -34,6 +35,8 @@ type fingerprints struct {
 	agreed uint64
 	// perPacket is how many a packet carries at most.
 	perPacket uint64
+	// most is how many may wait to be compared.
+	most uint64
 }
 
 // linkPrints are a peer's.
@@ -52,7 +55,7 @@ func (f *fingerprints) init(c *Config, links []link) {
 	if c.FingerprintEvery == None {
 		return
 	}
-	f.every = driftback.Tick(c.FingerprintEvery)
+	f.every, f.most = driftback.Tick(c.FingerprintEvery), MaxUncompared
 	n := max(c.History/c.FingerprintEvery, leastKept)
 	f.ring = make([]uint64, n)
 	if len(links) > 0 {
@@ -69,12 +72,21 @@ func (f *fingerprints) tick(index uint64) driftback.Tick {
 	return (driftback.Tick(index) + 1) * f.every
 }
 
+// bound says how many may wait until the next Poll. It is the same all that time,
+// because a state that is not taken when it is due must not be run past.
+func (f *fingerprints) bound(sites *buggify.Sites) {
+	f.most = MaxUncompared
+	if f.every != 0 && sites.Fires(buggify.FewUncompared) {
+		f.most = 1
+	}
+}
+
 // full reports whether as many wait to be compared, or to be acknowledged, as may.
 func (f *fingerprints) full(links []link) bool {
 	if f.every == 0 || len(links) == 0 {
 		return false
 	}
-	if f.next-f.agreed >= MaxUncompared {
+	if f.next-f.agreed >= f.most {
 		return true
 	}
 	for i := range links {
@@ -204,17 +216,21 @@ func (m *Mesh) putSums(l *link, p *wire.Packet) {
 		return
 	}
 	if t.owesAck {
-		p.SumAck, t.owesAck = wire.SumAck{Set: true, Next: t.next}, false
+		p.SumAck, t.owesAck = wire.SumAck{Set: !m.cfg.Buggify.Fires(buggify.NoSumAck), Next: t.next}, false
 	}
 	first := t.acked
-	if t.sentTo > first && m.clock-t.sentAt < max(sumsAgain, l.meter.roundTrip+2*l.meter.jitter) {
+	if t.sentTo > first && m.clock-t.sentAt < max(sumsAgain, l.meter.roundTrip+2*l.meter.jitter) && !m.cfg.Buggify.Fires(buggify.EarlySums) {
 		first = t.sentTo // the others are still under way
 	}
 	if first >= f.next {
 		return
 	}
 	p.Sums.First = first
-	for i := first; i < min(f.next, first+f.perPacket); i++ {
+	end := min(f.next, first+f.perPacket)
+	if m.room == m.cfg.leastDatagram() || end > first+1 && m.cfg.Buggify.Fires(buggify.OneSum) {
+		end = first + 1
+	}
+	for i := first; i < end; i++ {
 		p.Sums.List = append(p.Sums.List, f.ring[i%uint64(len(f.ring))])
 	}
 	if first == t.acked {

@@ -1,10 +1,12 @@
 package mesh
 
 import (
+	"math"
 	"slices"
 	"time"
 
 	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/buggify"
 	"github.com/driftback/driftback/transport"
 	"github.com/driftback/driftback/wire"
 )
@@ -75,6 +77,7 @@ type Mesh struct {
 	refused       [Refusals]uint64
 
 	incoming, outgoing wire.Packet
+	room               int    // the size in bytes of this round's packets
 	runs               []byte // outgoing's inputs, flat
 	out                []byte // outgoing's bytes
 }
@@ -111,6 +114,9 @@ func New(c Config) (*Mesh, error) {
 		}
 		ticks := func() []driftback.Tick { return make([]driftback.Tick, len(m.own)) }
 		l := link{peer: peer, acked: ticks(), told: ticks(), sent: ticks()}
+		if c.Buggify.Fires(buggify.LateNumbers) {
+			l.meter.next = math.MaxUint16 - 99
+		}
 		for p, q := range c.Players {
 			if q == peer {
 				l.plays = append(l.plays, driftback.Participant(p))
@@ -150,7 +156,12 @@ func (m *Mesh) Poll(now time.Duration) {
 	for i := range m.links {
 		m.links[i].silence += passed
 	}
-	for range maxDrain {
+	drain := maxDrain
+	if m.cfg.Buggify.Fires(buggify.OneMessage) {
+		drain = 1
+	}
+	m.prints.bound(m.cfg.Buggify)
+	for range drain {
 		msg, ok := m.cfg.Transport.Receive()
 		if !ok || m.phase == Ended {
 			break

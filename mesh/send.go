@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/buggify"
 	"github.com/driftback/driftback/wire"
 )
 
@@ -22,6 +23,9 @@ const (
 // datagrams drops the oldest for the newest: the very inputs without which the peer
 // can make nothing of the others.
 const maxRound = 32
+
+// sentAgain is how many ticks a simulation goes back to inputs that need not be sent.
+const sentAgain = 16
 
 // maxHead is the largest size in bytes of all of a packet but its runs, when it
 // acknowledges every participant and carries no fingerprints.
@@ -57,7 +61,7 @@ func (m *Mesh) Flush() {
 		return
 	}
 	m.sendOwed()
-	if m.phase != Playing {
+	if m.phase != Playing || m.cfg.Buggify.Fires(buggify.SkippedFlush) {
 		return
 	}
 	for i := range m.links {
@@ -78,7 +82,7 @@ func (m *Mesh) flushTo(l *link) {
 	if !waits && !m.lacks(l) {
 		every = idleBeat
 	}
-	if l.everSent && !news && m.clock-l.lastSent < every {
+	if l.everSent && !news && m.clock-l.lastSent < every && !m.cfg.Buggify.Fires(buggify.EarlyBeat) {
 		return
 	}
 	m.send(l)
@@ -92,10 +96,16 @@ func (m *Mesh) lacks(l *link) bool { return m.heldFrom(l) == m.Confirmed() }
 // meanwhile what is new goes too, for a peer that lacks nothing else.
 func (m *Mesh) send(l *link) {
 	l.lastSent, l.everSent, l.owesAck = m.clock, true, false
+	m.room = m.cfg.Transport.MaxDatagram()
+	if m.cfg.Buggify.Fires(buggify.SmallDatagram) {
+		m.room = m.cfg.leastDatagram()
+	}
 	p := &m.outgoing
 	p.Acks = p.Acks[:0]
-	for _, q := range l.plays {
-		p.Acks = append(p.Acks, wire.Ack{Participant: q, Next: m.histories[q].held})
+	if !m.cfg.Buggify.Fires(buggify.NoAcks) {
+		for _, q := range l.plays {
+			p.Acks = append(p.Acks, wire.Ack{Participant: q, Next: m.histories[q].held})
+		}
 	}
 	m.putSums(l, p)
 	for i, q := range m.own {
@@ -103,7 +113,11 @@ func (m *Mesh) send(l *link) {
 			l.told[i] = first
 		}
 	}
-	l.midway = m.burst(l, l.told, maxRound)
+	round := maxRound
+	if m.cfg.Buggify.Fires(buggify.OnePacket) {
+		round = 1
+	}
+	l.midway = m.burst(l, l.told, round)
 	for i := range m.own {
 		l.sent[i] = max(l.sent[i], l.told[i])
 	}
@@ -133,7 +147,11 @@ func (m *Mesh) burst(l *link, from []driftback.Tick, most int) (more bool) {
 // first returns the first tick of our participant q that a packet must carry.
 func (m *Mesh) first(l *link, i int, q driftback.Participant) driftback.Tick {
 	h := &m.histories[q]
-	return max(min(l.acked[i], h.held-driftback.Tick(m.cfg.Redundancy)), h.oldest())
+	t := min(l.acked[i], h.held-driftback.Tick(m.cfg.Redundancy))
+	if t > h.oldest() && m.cfg.Buggify.Fires(buggify.InputsAgain) {
+		t -= sentAgain
+	}
+	return max(t, h.oldest())
 }
 
 // sendOne sends a packet with what fits of the inputs from the given ticks on, which
@@ -142,8 +160,9 @@ func (m *Mesh) sendOne(l *link, from []driftback.Tick) (more bool) {
 	p := &m.outgoing
 	p.Tag, p.Seq, p.Runs = m.tag, l.meter.stamp(m.clock), p.Runs[:0]
 	seq, held, ok := l.meter.echo(m.clock)
+	ok = ok && !m.cfg.Buggify.Fires(buggify.NoEcho)
 	p.Echo = wire.Echo{Set: ok, Seq: seq, HeldMicros: uint32(held / time.Microsecond)}
-	budget := m.cfg.Transport.MaxDatagram() - maxHead
+	budget := m.room - maxHead
 	if n := len(p.Sums.List); n > 0 {
 		budget -= wire.MaxSumsHead + n*wire.SumSize
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/driftback/driftback/buggify"
 	"github.com/driftback/driftback/transport"
 	"github.com/driftback/driftback/wire"
 )
@@ -49,7 +50,7 @@ func (m *Mesh) judge(passed time.Duration) {
 		if m.judgeBalked(l, passed); m.phase == Ended {
 			return
 		}
-		if m.cfg.PeerTimeout == None || l.silence < m.cfg.PeerTimeout || m.through(l) {
+		if m.cfg.PeerTimeout == None || m.through(l) || l.silence < m.cfg.PeerTimeout && !m.interruptsEarly(l) {
 			continue
 		}
 		if !l.interrupted {
@@ -66,6 +67,12 @@ func (m *Mesh) judge(passed time.Duration) {
 		m.finish.waited += passed
 	}
 	m.judgeFinish()
+}
+
+// interruptsEarly reports whether a simulation takes a peer for interrupted now. With a
+// grace that costs time and no match, because the silence that ends one is measured.
+func (m *Mesh) interruptsEarly(l *link) bool {
+	return m.cfg.RejoinGrace > 0 && !l.interrupted && m.cfg.Buggify.Fires(buggify.EarlyInterruption)
 }
 
 // judgeBalked ends the match when nothing but inputs that the game refuses has come

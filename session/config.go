@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/buggify"
 	"github.com/driftback/driftback/mesh"
 	"github.com/driftback/driftback/snapshot"
 	"github.com/driftback/driftback/transport"
@@ -110,6 +111,9 @@ type Config[S any, I comparable] struct {
 	EffectTolerance int
 	// Clock, if given, is read around re-simulation and steps, for Stats alone.
 	Clock func() time.Duration
+	// Buggify forces rare paths in a simulation. It is this session's alone, and nil in
+	// every real match.
+	Buggify *buggify.Sites
 }
 
 const maxEffectTolerance = 60
@@ -165,4 +169,24 @@ func (c Config[S, I]) filled() (Config[S, I], error) {
 // window returns the prediction window as a number of ticks.
 func (c *Config[S, I]) window() driftback.Tick {
 	return driftback.Tick(max(c.PredictionWindow, 0))
+}
+
+// predict returns how inputs are guessed; nil repeats them.
+func (c *Config[S, I]) predict() func(last I, age int) I {
+	if c.Buggify == nil {
+		return c.Predict
+	}
+	sites, guess := c.Buggify, c.Predict
+	// What a log has guessed it keeps until the tick is run again, so that a guess is as
+	// good as any other.
+	return func(last I, age int) I {
+		var zero I
+		switch {
+		case sites.Fires(buggify.WrongGuess):
+			return zero
+		case guess == nil:
+			return last
+		}
+		return guess(last, age)
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/buggify"
 	"github.com/driftback/driftback/fingerprint"
 	"github.com/driftback/driftback/inputlog"
 	"github.com/driftback/driftback/layout"
@@ -70,7 +71,7 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 		FingerprintEvery: c.FingerprintEvery, History: c.History,
 		Match: c.Match, Settings: m.settings(), Nonce: c.Nonce,
 		PeerTimeout: c.PeerTimeout, RejoinGrace: c.RejoinGrace, JoinTimeout: c.JoinTimeout,
-		Valid: m.valid,
+		Valid: m.valid, Buggify: c.Buggify,
 	})
 	if err != nil {
 		return nil, err
@@ -81,7 +82,7 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 		}
 	}
 	// The log must hold what the mesh may hold before the loop has taken it.
-	m.log, err = inputlog.New(inputlog.Config[I]{Participants: len(c.Players), Depth: m.mesh.Kept(), Predict: c.Predict})
+	m.log, err = inputlog.New(inputlog.Config[I]{Participants: len(c.Players), Depth: m.mesh.Kept(), Predict: c.predict()})
 	if err != nil {
 		return nil, err
 	}
@@ -305,7 +306,7 @@ func (m *Lockstep[S, I]) advance(local []I) {
 		}
 		return
 	}
-	if !m.within(t) || m.mesh.Blocked() {
+	if !m.within(t) || m.mesh.Blocked() || m.cfg.Buggify.Fires(buggify.SpareStall) {
 		m.stall(t)
 		return
 	}
@@ -398,7 +399,8 @@ func (m *Lockstep[S, I]) sum(state *S) (sum uint64, ok bool) {
 // finish tells the mesh when the last tick is confirmed.
 func (m *Lockstep[S, I]) finish() {
 	t := m.loop.Next()
-	if m.finishAt == None || m.finished || t < m.finishAt || m.confirmed() < t || m.mesh.Phase() != mesh.Playing {
+	if m.finishAt == None || m.finished || t < m.finishAt || m.confirmed() < t || m.mesh.Phase() != mesh.Playing ||
+		m.cfg.Buggify.Fires(buggify.LateFinish) {
 		return
 	}
 	m.fingerprintDue() // of the last tick too, if it is due

@@ -14,6 +14,9 @@ type Game[S any, I comparable] struct {
 	Name string
 	// Step advances the game by one tick. Required.
 	Step driftback.Step[S, I]
+	// Players is for how many participants the game is at most; 0: for as many as
+	// driftback.MaxParticipants. It is given no scenario with more, so a step may rely on it.
+	Players int
 	// Initial makes the world as tick 0 begins, before Start, anew for every peer and
 	// for the simulation that they are compared with. Nil: the zero value.
 	Initial func() S
@@ -36,7 +39,10 @@ type Game[S any, I comparable] struct {
 
 // workload returns what participant p presses for tick t in a scenario.
 func (g *Game[S, I]) workload(s *Scenario) func(p driftback.Participant, t driftback.Tick) I {
-	return func(p driftback.Participant, t driftback.Tick) I {
+	return func(p driftback.Participant, t driftback.Tick) (in I) {
+		if s.cut(p, t) {
+			return in
+		}
 		r := random(s.Seed, streamWorkload, uint64(p))
 		r.Seed(r.Uint64(), r.Uint64()+uint64(t)/uint64(s.Hold))
 		return g.Input(&r, p, t)
@@ -68,17 +74,20 @@ type WitnessState struct {
 	Digest uint64
 	Count  [driftback.MaxParticipants]int64
 	Held   [driftback.MaxParticipants]int16 // for how many ticks each has held button 0
+	Total  [driftback.MaxParticipants]int32 // the same, over all times
 }
 
 // What a step of [Witness] raises.
 const (
 	WitnessPress = iota + 1 // Args[0] has pressed button 0
 	WitnessRound            // confirmed: a number of ticks have passed
+	WitnessBeat             // Args[0] has held button 0 for some ticks more; a wrong guess moves it
 )
 
 // Witness returns a game without any sense that notices everything: each input of each tick
 // changes its state for good, so that a single one that is lost, late, doubled or
-// somebody else's is never made good again.
+// somebody else's is never made good again. A key that is held is guessed to be let go
+// after a while, so that a guess made from another tick is another guess.
 func Witness() Game[WitnessState, WitnessInput] {
 	return Game[WitnessState, WitnessInput]{
 		Name:  "witness",
@@ -91,8 +100,17 @@ func Witness() Game[WitnessState, WitnessInput] {
 			}
 			return in
 		},
+		Predict: func(last WitnessInput, age int) WitnessInput {
+			if age > witnessHolds {
+				return WitnessInput{}
+			}
+			return last
+		},
 	}
 }
+
+// witnessHolds is for how many ticks a key is guessed to be held.
+const witnessHolds = 5
 
 func witness(s *WitnessState, in []WitnessInput, pass *driftback.Pass) {
 	s.Digest += s.Rand.Uint64()
@@ -105,6 +123,9 @@ func witness(s *WitnessState, in []WitnessInput, pass *driftback.Pass) {
 		if i.Buttons&1 == 0 {
 			s.Held[p] = 0
 			continue
+		}
+		if s.Total[p]++; s.Total[p]%8 == 0 {
+			pass.Raise(driftback.Effect{Kind: WitnessBeat, Args: [3]int32{int32(p)}})
 		}
 		if s.Held[p]++; s.Held[p] == 1 {
 			pass.Raise(driftback.Effect{Kind: WitnessPress, Args: [3]int32{int32(p), int32(s.Digest)}})

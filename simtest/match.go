@@ -1,7 +1,6 @@
 package simtest
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -9,7 +8,10 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/buggify"
 	"github.com/driftback/driftback/fingerprint"
+	"github.com/driftback/driftback/layout"
+	"github.com/driftback/driftback/mesh"
 	"github.com/driftback/driftback/session"
 	"github.com/driftback/driftback/transport"
 	"github.com/driftback/driftback/transport/loopback"
@@ -36,6 +38,7 @@ type match[S any, I comparable] struct {
 	owner    []driftback.Peer // by participant
 	workload func(p driftback.Participant, t driftback.Tick) I
 	truth    *truth[S, I]
+	diverged *diverged[S, I] // nil: no world is to be another
 
 	queue  []event // the next one last
 	nextID uint64
@@ -44,16 +47,21 @@ type match[S any, I comparable] struct {
 
 	changes []change
 	on      [][MaxPeers][MaxPeers]uint8 // by fault: how often a direction has it
+	down    [MaxPeers][MaxPeers]uint8   // how many faults keep a link down, the lower peer first
 	before  []uint64                    // by fault: what its directions had counted when it last began
 	happens []bool                      // by fault
 
 	window, every driftback.Tick
 	outlook       outlook
+	soon          soon
 	watch         watch
-	crashed       bool
-	lost          bool // somebody has ended with ErrPeerLost or ErrNeverJoined
+	causes        []cause
+	over          bool              // something was planted, or found, that ends every peer's match
+	inputs        *layout.Layout[I] // and what follows: nil unless a peer is hostile
+	lies          map[label]lie
+	forks         map[forkAt]fork[I]
 	violation     *Violation
-	undone        uint64
+	undone, moved uint64
 }
 
 // peer is one process of the match.
@@ -63,11 +71,13 @@ type peer[S any, I comparable] struct {
 	is      Peer
 	end     *loopback.Endpoint
 	session *session.Lockstep[S, I]
+	sites   *buggify.Sites
 	clock   time.Duration // what it shows at the next frame
 	period  time.Duration // of its frames, in true time
 	polled  time.Duration // what its clock showed at the last turn
 	frozen  int
 	gone    bool  // it has crashed
+	bids    []int // faults that bid it leave or halt at its next turn
 	err     error // why its match ended
 
 	seed    uint64
@@ -85,9 +95,16 @@ type peer[S any, I comparable] struct {
 	waits            driftback.Tick // this one was confirmed at since and is to be agreed on
 	since            time.Duration
 	told             told
+	truth            *truth[S, I] // what it is compared with
+	runs             *runs[S, I]
 	tally            tally
+	traffic          traffic
 	local            []I
 	state            S
+	tap              *tap
+	liar             *liar[S, I] // its hostile side, if it has one
+	met              []lie       // what has come of others' this turn
+	refused          [mesh.Refusals]uint64
 }
 
 // Play plays a scenario to its end, or to the first rule that does not hold. An error
@@ -103,25 +120,21 @@ func Play[S any, I comparable](g Game[S, I], s Scenario) (Report, error) {
 }
 
 func newMatch[S any, I comparable](g Game[S, I], s Scenario) (*match[S, I], error) {
-	switch err := s.Validate(); {
-	case err != nil:
+	if err := g.playable(&s); err != nil {
 		return nil, err
-	case g.Step == nil:
-		return nil, errors.New("simtest: Game.Step is nil: it must be the game's step function")
-	case g.Input == nil:
-		return nil, errors.New("simtest: Game.Input is nil: somebody must press something")
 	}
 	hasher, err := fingerprint.New[S]()
 	if err != nil {
 		return nil, fmt.Errorf("simtest: the state cannot be compared: %w", err)
 	}
 	m := &match[S, I]{
-		game: g, s: s, owner: s.players(), workload: g.workload(&s),
+		game: g, s: s, owner: s.players(), workload: (&pressed[I]{ask: g.workload(&s)}).at,
 		changes: s.changes(), outlook: s.outlook(),
 		on:     make([][MaxPeers][MaxPeers]uint8, len(s.Faults)),
 		before: make([]uint64, len(s.Faults)), happens: make([]bool, len(s.Faults)),
 		window: driftback.Tick(s.window()), every: driftback.Tick(s.every()),
 	}
+	m.soon = s.soon(&m.outlook)
 	link := random(s.Seed, streamLink, 0)
 	m.net = loopback.New(link.Uint64())
 	delays := make([]int, len(m.owner))
@@ -129,12 +142,28 @@ func newMatch[S any, I comparable](g Game[S, I], s Scenario) (*match[S, I], erro
 		delays[p] = s.Peers[peer].InputDelay
 	}
 	m.truth = &truth[S, I]{game: &m.game, inputs: m.workload, delays: delays, hasher: hasher}
+	if slices.ContainsFunc(s.Faults, func(f Fault) bool { return f.Kind.hostile() }) {
+		if m.inputs, err = layout.OfInput[I](); err != nil {
+			return nil, fmt.Errorf("simtest: an input cannot be sent: %w", err)
+		}
+		m.lies, m.forks = map[label]lie{}, map[forkAt]fork[I]{}
+	}
+	m.diverge()
 	for i := range s.Peers {
 		for j := range s.Peers {
 			if i != j {
 				m.impair(i, j)
 			}
 		}
+	}
+	if m.outlook.silences {
+		m.silenceMay()
+	}
+	if m.inputs != nil {
+		m.evidenceMay()
+	}
+	if s.HaltAtLimit {
+		m.limitMay()
 	}
 	// Changes come before frames at the same moment.
 	for i, c := range m.changes {
@@ -157,17 +186,20 @@ func (m *match[S, I]) add(i int) error {
 		period: time.Duration(int64(m.s.Frame) * 1000 * 1_000_000 / int64(1_000_000+is.Skew)),
 		silent: make([]time.Duration, len(m.s.Peers)), inputs: make([]driftback.Tick, len(m.owner)),
 		root: m.every, published: driftback.Tick(is.InputDelay),
-		tally: newTally(len(m.s.Peers), int(m.window)),
+		truth: m.truth, tally: newTally(len(m.s.Peers), int(m.window)), traffic: newTraffic[I](len(m.s.Peers)),
 	}
+	p.tap = &tap{Endpoint: p.end, trace: &m.trace, silent: p.silent, sent: p.tally.turn}
+	p.withHostility()
+	p.runs = newRuns(p)
 	nonce := random(m.s.Seed, streamGame, uint64(i))
 	c := session.Config[S, I]{
-		Step: m.game.Step, Transport: &tap{Endpoint: p.end, trace: &m.trace, silent: p.silent, sent: p.tally.turn},
+		Step: m.game.Step, Transport: p.tap,
 		Self: p.self, Players: m.owner, Match: m.s.Seed, Game: m.game.Name, Build: "simtest",
 		Nonce:      nonce.Uint64() | 1<<63, // never 0
 		InputDelay: is.InputDelay, Redundancy: is.Redundancy,
 		PredictionWindow: m.s.Window, FingerprintEvery: m.s.FingerprintEvery,
 		PeerTimeout: session.None, JoinTimeout: session.None,
-		Predict: m.game.Predict, Save: m.game.Save, Valid: m.game.Valid,
+		EffectTolerance: m.s.EffectTolerance, Predict: m.game.Predict, Save: m.game.Save, Valid: m.game.Valid,
 		Start: func(seed uint64, s *S) {
 			p.seed, p.begun = seed, true
 			if m.game.Start != nil {
@@ -180,12 +212,28 @@ func (m *match[S, I]) add(i int) error {
 	}
 	if m.s.PeerTimeout != 0 {
 		c.PeerTimeout = m.s.PeerTimeout.Duration()
+		c.RejoinGrace = m.s.RejoinGrace.Duration()
 	}
-	if m.s.crashes() {
+	if m.s.HaltAtLimit {
+		c.AtLimit = session.Halt
+	}
+	if m.s.ends() {
 		c.JoinTimeout = joinTimeout
+	}
+	if m.s.Buggify {
+		sites := random(m.s.Seed, streamSites, uint64(i))
+		p.sites = buggify.New(sites.Uint64())
+		c.Buggify = p.sites
 	}
 	if m.game.plant != nil {
 		m.game.plant(p.self, &c)
+	}
+	if d := m.diverged; d != nil && d.peer == p.self {
+		p.truth, c.Step = d.truth, doubled(c.Step, d.tick)
+	}
+	c.Step = p.runs.around(c.Step)
+	if m.s.EffectTolerance > 0 {
+		c.Step = watched(c.Step, &p.told.moves)
 	}
 	var err error
 	if p.session, err = session.New(c); err != nil {
@@ -228,11 +276,11 @@ func (m *match[S, I]) run() {
 			m.watchProgress()
 		}
 	}
-	if m.violation == nil {
-		m.checkCause()
-	}
 	for i := range m.on {
 		m.stop(i)
+	}
+	if d := m.diverged; d != nil && m.peers[d.peer].final > d.tick && m.truth.at(d.tick+1).sum != d.truth.at(d.tick+1).sum {
+		m.happens[d.fault] = true
 	}
 }
 
@@ -274,26 +322,64 @@ func (m *match[S, I]) apply(c change) {
 	}
 	if c.on {
 		m.before[c.fault] = m.count(c.fault)
+		switch f.Kind {
+		case Equivocate:
+			m.part(c.fault, c.pairs)
+		case Misreport:
+			m.misreport(c.fault, c.pairs)
+		default:
+		}
+	}
+	if f.Kind == Down {
+		m.takeDown(c)
 	}
 	for _, i := range c.peers {
-		switch p := m.peers[i]; {
-		case f.Kind == Freeze && c.on:
-			p.frozen++
-		case f.Kind == Freeze:
-			p.frozen--
-		case !p.gone: // a crash
-			if p.err == nil {
-				m.happens[c.fault], m.crashed = true, true
+		m.peers[i].befall(c.fault, c.on)
+	}
+}
+
+// takeDown lets links go down or come up again.
+func (m *match[S, I]) takeDown(c change) {
+	for _, d := range c.pairs {
+		var err error
+		switch down := &m.down[d.from][d.to]; {
+		case d.from > d.to: // a link is both of its directions
+		case c.on:
+			*down++
+			err = m.net.TakeDown(driftback.Peer(d.from), driftback.Peer(d.to))
+		default:
+			if *down--; *down == 0 {
+				err = m.net.BringUp(driftback.Peer(d.from), driftback.Peer(d.to))
 			}
-			p.gone = true
-			p.end.Crash()
 		}
+		if err != nil {
+			panic(err) // the peers of a valid scenario are peers of the network
+		}
+	}
+}
+
+// befall lets a fault that is about peers begin or end for this one.
+func (p *peer[S, I]) befall(fault int, on bool) {
+	switch kind := p.m.s.Faults[fault].Kind; {
+	case kind == Freeze && on:
+		p.frozen++
+	case kind == Freeze:
+		p.frozen--
+	case kind == Leave || kind == Halt:
+		p.bids = append(p.bids, fault)
+	case kind == Crash && !p.gone:
+		if p.err == nil {
+			p.m.happens[fault] = true
+			p.m.gone(p.self, true)
+		}
+		p.gone = true
+		p.end.Crash()
 	}
 }
 
 // stop notes whether a fault has done something since it began.
 func (m *match[S, I]) stop(fault int) {
-	if m.s.Faults[fault].Kind != Freeze && m.count(fault) > m.before[fault] {
+	if m.count(fault) > m.before[fault] {
 		m.happens[fault] = true
 	}
 }
@@ -336,28 +422,56 @@ func (p *peer[S, I]) frame(at time.Duration) {
 	for _, q := range p.is.Plays {
 		p.local = append(p.local, p.m.workload(driftback.Participant(q), p.next+driftback.Tick(p.is.InputDelay)))
 	}
-	r, err := p.session.Tick(now, p.local...)
+	p.obey()
+	r, ok, err := p.tick(now)
+	if !ok {
+		return
+	}
 	stats := p.session.Stats()
+	p.checkTraffic(now, r.Tick > p.next, &stats)
 	p.tally.count(at, p.next, driftback.Tick(p.m.s.Ticks), &r, &stats)
 	p.check(&r, err)
+	if p.liar != nil {
+		p.liar.turn()
+	}
 }
 
 // tap stands between a session and its endpoint, and sees what is sent and who is
-// heard.
+// heard. The functions are those of hostile peers and of their victims, and may be nil.
 type tap struct {
 	*loopback.Endpoint
 	trace  *trace
 	silent []time.Duration
 	sent   []Sent // by peer
+	// alter returns what is sent in place of a datagram, and said sees a message.
+	alter func(to driftback.Peer, b []byte) []byte
+	said  func(to driftback.Peer)
+	// came reports whether what has come counts as having heard its sender.
+	came func(m transport.Message) bool
 }
 
 func (t *tap) Send(to driftback.Peer, b []byte) {
+	t.sent[to].add(Sent{1, uint64(len(b))}) // by the session, whatever a hostile side makes of it
+	if t.alter != nil {
+		b = t.alter(to, b)
+	}
+	t.pass(to, b)
+}
+
+func (t *tap) pass(to driftback.Peer, b []byte) {
 	t.trace.add(1, uint64(to), xxh3.Hash(b))
-	t.sent[to].add(Sent{1, uint64(len(b))})
 	t.Endpoint.Send(to, b)
 }
 
 func (t *tap) SendReliable(to driftback.Peer, b []byte) error {
+	err := t.passReliable(to, b)
+	if err == nil && t.said != nil {
+		t.said(to)
+	}
+	return err
+}
+
+func (t *tap) passReliable(to driftback.Peer, b []byte) error {
 	err := t.Endpoint.SendReliable(to, b)
 	if err == nil {
 		t.trace.add(2, uint64(to), xxh3.Hash(b))
@@ -369,7 +483,9 @@ func (t *tap) Receive() (transport.Message, bool) {
 	m, ok := t.Endpoint.Receive()
 	if ok {
 		t.trace.add(3, uint64(m.From), uint64(m.Kind), uint64(len(m.Data)))
-		t.silent[m.From] = 0
+		if m.Kind != transport.Down && (t.came == nil || t.came(m)) {
+			t.silent[m.From] = 0
+		}
 	}
 	return m, ok
 }
@@ -388,7 +504,7 @@ func (t *trace) add(values ...uint64) {
 func (m *match[S, I]) report() Report {
 	r := Report{
 		Trace: uint64(m.trace), Violation: m.violation, Events: m.events, Simulated: m.net.Now(),
-		Confirmed: driftback.Tick(m.s.Ticks), Undone: m.undone,
+		Confirmed: driftback.Tick(m.s.Ticks), Undone: m.undone, Moved: m.moved,
 	}
 	for _, p := range m.peers {
 		one := p.report()
@@ -397,6 +513,9 @@ func (m *match[S, I]) report() Report {
 		r.Resimulated += one.Resimulated
 		r.Deepest = max(r.Deepest, one.Depth(100))
 		r.Stalls += one.Stalls
+		for why, n := range p.refused {
+			r.Refused[why] += n
+		}
 		if !p.gone {
 			r.Confirmed = min(r.Confirmed, p.final)
 		}
@@ -407,6 +526,7 @@ func (m *match[S, I]) report() Report {
 			r.Blocked += l.Blocked
 		}
 	}
+	r.Buggified = m.buggified()
 	for _, k := range Kinds {
 		c := FaultCount{Kind: k}
 		for i, f := range m.s.Faults {
@@ -427,7 +547,7 @@ func (m *match[S, I]) report() Report {
 	if m.violation != nil {
 		return r // it stopped there, which proves enough
 	}
-	if r.Rollbacks == 0 && m.s.needsGuesses() && !m.crashed {
+	if r.Rollbacks == 0 && m.s.needsGuesses() && !m.over {
 		r.Vacuous = append(r.Vacuous, "nothing was rolled back, although the links are slow enough: does the workload press anything?")
 	}
 	if r.Confirmed == 0 {

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/buggify"
 	"github.com/driftback/driftback/fingerprint"
+	"github.com/driftback/driftback/mesh"
 )
 
 // Rule is one thing that must hold after every event, in a sentence.
@@ -26,6 +28,11 @@ const (
 	RuleConfirmed   Rule = "confirmed effects are told once, in order, as soon as their tick is confirmed"
 	RuleProgress    Rule = "once faults have ended, every peer goes on to the end"
 	RuleHonest      Rule = "honest peers refuse nothing of each other's"
+	RuleHostile     Rule = "what a hostile peer sends is dropped and counted, or ends the match with the evidence"
+	RuleInternal    Rule = "nothing that happens makes a session panic or break an invariant of its own"
+	RuleRun         Rule = "a confirmed tick was last run on the inputs that were pressed for it"
+	RuleGuess       Rule = "a missing input is guessed from the newest one that is confirmed before its tick"
+	RuleThrift      Rule = "nothing is run again without need, and no more is sent than the bounds allow"
 	RuleWorkload    Rule = "the game's Valid knows every input of its own workload"
 	RuleReplay      Rule = "the same scenario gives the same events"
 )
@@ -33,7 +40,8 @@ const (
 // Rules lists every rule.
 var Rules = [...]Rule{
 	RuleState, RulePure, RuleInput, RuleMonotonic, RuleWindow, RuleEnd, RuleCause, RuleFingerprint,
-	RuleEffects, RuleConfirmed, RuleProgress, RuleHonest, RuleWorkload, RuleReplay,
+	RuleEffects, RuleConfirmed, RuleProgress, RuleHonest, RuleHostile, RuleInternal, RuleRun, RuleGuess, RuleThrift,
+	RuleWorkload, RuleReplay,
 }
 
 // Violation is a rule that did not hold.
@@ -69,6 +77,35 @@ type FaultCount struct {
 	Planned, Happened int
 }
 
+// SiteCount says how often a rare path was forced inside the engine, by all peers
+// together.
+type SiteCount struct {
+	Site  buggify.Site
+	Fired uint64
+}
+
+// buggified counts the rare paths that were forced.
+func (m *match[S, I]) buggified() (list []SiteCount) {
+	for site := range buggify.Site(buggify.Count) {
+		c := SiteCount{Site: site}
+		for _, p := range m.peers {
+			c.Fired += p.sites.Fired(site)
+		}
+		if c.Fired > 0 {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// forced returns how often rare paths were forced altogether.
+func (r *Report) forced() (n uint64) {
+	for _, c := range r.Buggified {
+		n += c.Fired
+	}
+	return n
+}
+
 // Report is what one match was.
 type Report struct {
 	// Trace is a hash of every event, of every byte sent and of what came of it. Equal
@@ -80,6 +117,8 @@ type Report struct {
 	Vacuous []string
 	// Faults has the kinds that the scenario has, in the order of Kinds.
 	Faults []FaultCount
+	// Buggified has the sites that fired, in the order of package buggify.
+	Buggified []SiteCount
 
 	Events    int
 	Simulated time.Duration
@@ -91,6 +130,11 @@ type Report struct {
 	Deepest                        int
 	// Undone counts effects that were guessed and taken back.
 	Undone uint64
+	// Refused counts what the peers have dropped, by reason.
+	Refused [mesh.Refusals]uint64
+	// Moved counts those that were moved by no more than is tolerated, and not told
+	// again.
+	Moved uint64
 	// Datagrams counts what was sent, Lost and Blocked what never arrived.
 	Datagrams, Lost, Blocked uint64
 	// Peers has each peer's own figures, by number.
@@ -104,6 +148,9 @@ func (r *Report) String() string {
 		r.Simulated.Round(time.Millisecond), r.Events, r.Confirmed, r.Rollbacks, r.Deepest, r.Stalls, r.Undone, r.Lost, r.Datagrams, r.Blocked)
 	for _, f := range r.Faults {
 		fmt.Fprintf(&b, ", %s %d of %d", f.Kind, f.Happened, f.Planned)
+	}
+	if n := r.forced(); n > 0 {
+		fmt.Fprintf(&b, ", rare paths forced %d times in %d places", n, len(r.Buggified))
 	}
 	return b.String()
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/driftback/driftback/internal/commit"
 	"github.com/driftback/driftback/simtest/internal/files"
 )
 
@@ -38,9 +39,10 @@ type Options struct {
 	Budget int
 }
 
-// Run plays the matches of many seeds, each twice, and fails the test at the first that
-// breaks a rule: with the rule, the seed, the file of its scenario and that of a smaller
-// one that breaks the same rule, and the command that replays it. It also fails if
+// Run begins with [Sync], which names the commonest mistakes best. Then it plays the
+// matches of many seeds, each twice, and fails the test at the first that breaks a rule:
+// with the rule, the seed, the file of its scenario and that of a smaller one that breaks
+// the same rule, the command that replays it, and the commit. It also fails if
 // more than half of the matches are vacuous, or if ten and more rolled nothing back.
 //
 // -simtest.scenario=FILE plays that file and nothing else.
@@ -50,6 +52,7 @@ func Run[S any, I comparable](t testing.TB, g Game[S, I], o Options) {
 		runFile(t, g, *scenarioFlag)
 		return
 	}
+	Sync(t, g)
 	if o.Dir != "" {
 		kept, err := filepath.Glob(filepath.Join(o.Dir, "simtest-*.json"))
 		if err != nil {
@@ -71,6 +74,7 @@ func Run[S any, I comparable](t testing.TB, g Game[S, I], o Options) {
 	var sum Report
 	faults := map[Kind]int{}
 	vacuous, why := 0, ""
+	buggified, forced := 0, uint64(0)
 	for seed := o.First; seed < o.First+uint64(n); seed++ {
 		r, err := Check(g, seed)
 		if err != nil {
@@ -87,6 +91,10 @@ func Run[S any, I comparable](t testing.TB, g Game[S, I], o Options) {
 		for _, f := range r.Faults {
 			faults[f.Kind] += f.Happened
 		}
+		if len(r.Buggified) > 0 {
+			buggified++
+		}
+		forced += r.forced()
 		sum.Simulated += r.Simulated
 		sum.Events += r.Events
 		sum.Rollbacks += r.Rollbacks
@@ -96,8 +104,8 @@ func Run[S any, I comparable](t testing.TB, g Game[S, I], o Options) {
 	for _, k := range Kinds {
 		fmt.Fprintf(&happened, ", %d %s", faults[k], k)
 	}
-	t.Logf("simtest: %d seeds of %v together: %d events, %d rollbacks, %d stalls%s; %d vacuous",
-		n, sum.Simulated.Round(time.Second), sum.Events, sum.Rollbacks, sum.Stalls, happened.String(), vacuous)
+	t.Logf("simtest: %d seeds of %v together: %d events, %d rollbacks, %d stalls%s, rare paths forced %d times in %d of the matches; %d vacuous",
+		n, sum.Simulated.Round(time.Second), sum.Events, sum.Rollbacks, sum.Stalls, happened.String(), forced, buggified, vacuous)
 	if n >= 10 && sum.Rollbacks == 0 {
 		t.Fatalf("simtest: nothing was rolled back in %d matches: does the workload press anything?", n)
 	}
@@ -109,7 +117,34 @@ func Run[S any, I comparable](t testing.TB, g Game[S, I], o Options) {
 // Check plays the scenario of a seed twice. The report is that of the first play; its
 // violation may be that the second was another.
 func Check[S any, I comparable](g Game[S, I], seed uint64) (Report, error) {
-	return twice(g, Generate(seed))
+	return CheckScenario(g, g.Scenario(seed))
+}
+
+// CheckScenario plays a scenario twice, as Check does that of a seed.
+func CheckScenario[S any, I comparable](g Game[S, I], s Scenario) (Report, error) {
+	first, err := Play(g, s)
+	if err != nil || first.Violation != nil {
+		return first, err
+	}
+	return CheckAgain(g, s, first)
+}
+
+// CheckAgain plays a scenario once more and holds that against the report of its first
+// play, which it returns: its violation may be that the second play was another.
+func CheckAgain[S any, I comparable](g Game[S, I], s Scenario, first Report) (Report, error) {
+	second, err := Play(g, s)
+	switch {
+	case err != nil:
+		return first, err
+	case second.Violation != nil:
+		first.Violation = second.Violation
+	case first.Trace != second.Trace:
+		first.Violation = &Violation{
+			Rule: RuleReplay, Event: min(first.Events, second.Events) - 1, Time: min(first.Simulated, second.Simulated),
+			Detail: "two plays differ, and neither breaks another rule: something draws from outside the scenario",
+		}
+	}
+	return first, nil
 }
 
 // runFile plays one scenario that was kept.
@@ -123,12 +158,12 @@ func runFile[S any, I comparable](t testing.TB, g Game[S, I], name string) {
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	r, err := twice(g, s)
+	r, err := CheckScenario(g, s)
 	switch {
 	case err != nil:
 		t.Fatalf("%s: %v", name, err)
 	case r.Violation != nil:
-		t.Fatalf("%v\n  scenario %s, trace %016x\n  %s", r.Violation, name, r.Trace, r.String())
+		t.Fatalf("%v\n  scenario %s, trace %016x\n  %s\n  commit %s%s", r.Violation, name, r.Trace, r.String(), commit.Find(), explain(g, r.Violation, s))
 	}
 	t.Logf("%s breaks no rule, trace %016x: %s", name, r.Trace, r.String())
 }
@@ -139,7 +174,7 @@ func fail[S any, I comparable](t testing.TB, g Game[S, I], seed uint64, o Option
 	if o.Budget == 0 {
 		o.Budget = DefaultBudget
 	}
-	s := Generate(seed)
+	s := g.Scenario(seed)
 	small, r, err := Shrink(g, s, o.Budget)
 	if err != nil {
 		t.Fatal(err)
@@ -162,8 +197,9 @@ func fail[S any, I comparable](t testing.TB, g Game[S, I], seed uint64, o Option
 	if err != nil {
 		t.Fatalf("%v\n  seed %d, and its scenario cannot be kept: %v", r.Violation, seed, err)
 	}
-	t.Fatalf("%v\n  seed %d: %s\n  shrunk:  %s (%d ticks, %d peers, %d faults)\n  replay:  %s",
-		r.Violation, seed, whole, file, small.Ticks, len(small.Peers), len(small.Faults), command(t.Name(), file))
+	t.Fatalf("%v\n  seed %d: %s\n  shrunk:  %s (%d ticks, %d peers, %d faults)\n  replay:  %s\n  commit %s%s",
+		r.Violation, seed, whole, file, small.Ticks, len(small.Peers), len(small.Faults), command(t.Name(), file), commit.Find(),
+		explain(g, r.Violation, small, s))
 }
 
 // command returns what a person types to play a scenario under a test.

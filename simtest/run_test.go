@@ -70,6 +70,7 @@ func TestRunFailsWithTheRuleTheSeedAFileAndACommand(t *testing.T) {
 	require.Contains(t, said, "seed 3: "+filepath.Join(dir, "whole-simtest-TestX_of_a_game-3.json"))
 	require.Contains(t, said, "shrunk:  "+file+" (70 ticks, 2 peers, 0 faults)")
 	require.Contains(t, said, "replay:  "+simtest.Command("TestX/of a game", file))
+	require.Regexp(t, `\n  commit \S+`, said)
 
 	whole, err := os.ReadFile(filepath.Join(dir, "whole-simtest-TestX_of_a_game-3.json"))
 	require.NoError(t, err)

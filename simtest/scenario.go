@@ -16,7 +16,7 @@ import (
 
 // Version is the version of a scenario's meaning. Another version's file would play
 // something else, so it is refused.
-const Version = 1
+const Version = 2
 
 // None switches a setting off, as in package session.
 const None = session.None
@@ -46,8 +46,13 @@ const (
 	MaxSkew         = 200_000 // parts per million
 	MinPeerTimeout  = 3 * Second
 	MaxPeerTimeout  = 60 * Second
+	MaxRejoinGrace  = 60 * Second
+	MaxTolerance    = 60      // ticks, of effects
 	MaxLatency      = Second  // of a link's latency, jitter and reordering each
 	MaxLoss         = 0.5     // of a link for good; a fault's may be 1
+	MinRate         = 2_000   // bytes per second, of a fault
+	MinLinkRate     = 16_000  // the same, of a link
+	MaxRate         = 1 << 30 // the same
 	MaxScenarioSize = 1 << 20 // bytes of JSON
 	maxInterval     = session.DefaultHistory / 2
 )
@@ -71,10 +76,19 @@ type Scenario struct {
 	FingerprintEvery int `json:"fingerprintEvery,omitzero"`
 	// PeerTimeout is session.Config's, but 0 is for ever.
 	PeerTimeout Micros `json:"peerTimeout,omitzero"`
-	Peers       []Peer `json:"peers"`
+	// RejoinGrace and EffectTolerance are session.Config's. HaltAtLimit is an AtLimit of
+	// session.Halt: whoever has used up its window ends the match.
+	RejoinGrace     Micros `json:"rejoinGrace,omitzero"`
+	EffectTolerance int    `json:"effectTolerance,omitzero"`
+	HaltAtLimit     bool   `json:"haltAtLimit,omitzero"`
+	// Buggify forces rare paths inside the engine, as the seed says.
+	Buggify bool   `json:"buggify,omitzero"`
+	Peers   []Peer `json:"peers"`
 	// Links are the directions that are not perfect, each named once.
 	Links  []Link  `json:"links,omitempty"`
 	Faults []Fault `json:"faults,omitempty"`
+	// Cuts are the ticks for which a participant presses the zero input instead.
+	Cuts []Cut `json:"cuts,omitempty"`
 }
 
 // Peer is one peer: peer i of the match is Peers[i].
@@ -103,12 +117,15 @@ type Link struct {
 	Loss      float64 `json:"loss,omitzero"`
 	Reorder   float64 `json:"reorder,omitzero"`
 	Duplicate float64 `json:"duplicate,omitzero"`
+	// BytesPerSecond is what the direction carries; 0: as much as is sent. Where it is
+	// less than what the peer goes on sending, the match may not go on.
+	BytesPerSecond int `json:"bytesPerSecond,omitzero"`
 }
 
 func (l Link) impairment() loopback.Impairment {
 	return loopback.Impairment{
 		Latency: l.Latency.Duration(), Jitter: l.Jitter.Duration(), ReorderBy: l.ReorderBy.Duration(),
-		Loss: l.Loss, Reorder: l.Reorder, Duplicate: l.Duplicate,
+		Loss: l.Loss, Reorder: l.Reorder, Duplicate: l.Duplicate, BytesPerSecond: l.BytesPerSecond,
 	}
 }
 
@@ -210,6 +227,8 @@ func (s Scenario) Validate() error {
 		bound{"hold", int64(s.Hold), 1, MaxHold, false},
 		bound{"window", int64(s.Window), 0, mesh.MaxWindow, true},
 		bound{"fingerprintEvery", int64(s.FingerprintEvery), 0, maxInterval, true},
+		bound{"rejoinGrace", int64(s.RejoinGrace), 0, int64(MaxRejoinGrace), false},
+		bound{"effectTolerance", int64(s.EffectTolerance), 0, MaxTolerance, false},
 		bound{"the number of peers", int64(len(s.Peers)), 1, MaxPeers, false},
 		bound{"the number of faults", int64(len(s.Faults)), 0, MaxFaults, false},
 	)
@@ -221,10 +240,19 @@ func (s Scenario) Validate() error {
 			return fmt.Errorf("%w, or 0 for ever", err)
 		}
 	}
+	switch {
+	case s.RejoinGrace != 0 && s.PeerTimeout == 0:
+		return fmt.Errorf("simtest: rejoinGrace is %d and peerTimeout is 0: it begins when a peer has been silent for that long", s.RejoinGrace)
+	case s.HaltAtLimit && s.Window == None:
+		return fmt.Errorf("simtest: haltAtLimit is set and window is %d: without predictions the first tick would halt the match", None)
+	}
 	if err := s.validatePeers(); err != nil {
 		return err
 	}
 	if err := s.validateLinks(); err != nil {
+		return err
+	}
+	if err := s.validateCuts(); err != nil {
 		return err
 	}
 	return s.validateFaults()
@@ -273,8 +301,13 @@ func (s *Scenario) validateLinks() error {
 			return fmt.Errorf("simtest: %s is given twice", in("the link"))
 		}
 		seen[l.From][l.To] = true
+		rate := bound{in("bytesPerSecond"), int64(l.BytesPerSecond), MinLinkRate, MaxRate, false}
+		if l.BytesPerSecond == 0 {
+			rate.low = 0
+		}
 		err := errors.Join(
 			checkAll(
+				rate,
 				bound{in("latency"), int64(l.Latency), 0, int64(MaxLatency), false},
 				bound{in("jitter"), int64(l.Jitter), 0, int64(MaxLatency), false},
 				bound{in("reorderBy"), int64(l.ReorderBy), 0, int64(MaxLatency), false},

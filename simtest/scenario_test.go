@@ -56,15 +56,24 @@ func TestWhatASeedGivesIsPinnedByItsParts(t *testing.T) {
 
 func TestAScenarioOutOfItsBoundsIsRefusedInASentence(t *testing.T) {
 	for want, change := range map[string]func(s *simtest.Scenario){
-		"version is 2: from 1 to 1":                                             func(s *simtest.Scenario) { s.Version = 2 },
+		"version is 1: from 2 to 2":                                             func(s *simtest.Scenario) { s.Version = 1 },
 		"ticks is 0: from 1 to 100000":                                          func(s *simtest.Scenario) { s.Ticks = 0 },
 		"frame is 999: from 1000 to 100000":                                     func(s *simtest.Scenario) { s.Frame = 999 },
 		"hold is 1001":                                                          func(s *simtest.Scenario) { s.Hold = 1001 },
 		"window is 257: from 0 to 256 are allowed, or -1 for none":              func(s *simtest.Scenario) { s.Window = 257 },
 		"fingerprintEvery is 2049":                                              func(s *simtest.Scenario) { s.FingerprintEvery = 2049 },
 		"peerTimeout is 1: from 3000000 to 60000000 are allowed, or 0 for ever": func(s *simtest.Scenario) { s.PeerTimeout = 1 },
-		"the number of peers is 0":                                              func(s *simtest.Scenario) { s.Peers = nil },
-		"the number of peers is 17":                                             func(s *simtest.Scenario) { s.Peers = make([]simtest.Peer, 17) },
+		"rejoinGrace is -1":                                                     func(s *simtest.Scenario) { s.RejoinGrace = -1 },
+		"rejoinGrace is 1000 and peerTimeout is 0":                              func(s *simtest.Scenario) { s.RejoinGrace = simtest.Millisecond },
+		"effectTolerance is 61: from 0 to 60":                                   func(s *simtest.Scenario) { s.EffectTolerance = 61 },
+		"haltAtLimit is set and window is -1": func(s *simtest.Scenario) {
+			s.HaltAtLimit, s.Window, s.Peers[0].InputDelay, s.Peers[1].InputDelay = true, simtest.None, 1, 1
+		},
+		"bytesPerSecond from peer 0 to 1 is 15999: from 16000 to": func(s *simtest.Scenario) { s.Links[0].BytesPerSecond = 15999 },
+		"rate of fault 0 (loss) is 4000: from 0 to 0":             fault(simtest.Fault{Kind: simtest.Loss, For: simtest.Second, Share: 1, Rate: 4000}),
+		"tick of fault 0 (loss) is 1: from 0 to 0":                fault(simtest.Fault{Kind: simtest.Loss, For: simtest.Second, Share: 1, Tick: 1}),
+		"the number of peers is 0":                                func(s *simtest.Scenario) { s.Peers = nil },
+		"the number of peers is 17":                               func(s *simtest.Scenario) { s.Peers = make([]simtest.Peer, 17) },
 		"the peers play 17 participants": func(s *simtest.Scenario) {
 			s.Peers[0].Plays = make([]int, 16)
 		},
@@ -84,7 +93,7 @@ func TestAScenarioOutOfItsBoundsIsRefusedInASentence(t *testing.T) {
 		"latency from peer 0 to 1 is 1000001":                            func(s *simtest.Scenario) { s.Links[0].Latency = 1_000_001 },
 		"loss from peer 0 to 1 is 0.6: from 0 to 0.5":                    func(s *simtest.Scenario) { s.Links[0].Loss = 0.6 },
 		"reorder from peer 0 to 1 is -1":                                 func(s *simtest.Scenario) { s.Links[0].Reorder = -1 },
-		`fault 0 is of kind "flood": want one of [loss`:                  fault(simtest.Fault{Kind: "flood"}),
+		`fault 0 is of kind "blood": want one of [loss`:                  fault(simtest.Fault{Kind: "blood"}),
 		"at of fault 0 (loss) is -1":                                     fault(simtest.Fault{Kind: simtest.Loss, At: -1, For: simtest.Second, Share: 1}),
 		"for of fault 0 (loss) is 0: from 1000 to":                       fault(simtest.Fault{Kind: simtest.Loss, Share: 1}),
 		"for of fault 0 (crash) is 1000000: from 0 to 0":                 fault(simtest.Fault{Kind: simtest.Crash, From: []int{0}, For: simtest.Second}),
@@ -125,8 +134,8 @@ func TestAFileThatIsNoScenarioIsRefusedInASentence(t *testing.T) {
 	for name, c := range map[string]struct{ file, want string }{
 		"nothing":                 {"", "simtest: the scenario is not JSON"},
 		"half of one":             {good[:len(good)/2], "simtest: the scenario is not JSON"},
-		"no version":              {"{}", "simtest: the scenario has version 0, and this program plays version 1"},
-		"another version":         {strings.Replace(good, `"version": 1`, `"version": 9, "new": true`, 1), "simtest: the scenario has version 9"},
+		"no version":              {"{}", "simtest: the scenario has version 0, and this program plays version 2"},
+		"another version":         {strings.Replace(good, `"version": 2`, `"version": 9, "new": true`, 1), "simtest: the scenario has version 9"},
 		"a field nobody knows":    {strings.Replace(good, `"hold"`, `"holds"`, 1), `unknown field "holds"`},
 		"one deep inside":         {strings.Replace(good, `"latency"`, `"lag"`, 1), `unknown field "lag"`},
 		"two of them":             {good + good, "simtest: the scenario is not JSON"},
@@ -150,7 +159,7 @@ func FuzzScenario(f *testing.F) {
 		f.Add(s.JSON())
 	}
 	f.Add(two().JSON())
-	f.Add([]byte(`{"version":1,"ticks":9}`))
+	f.Add([]byte(`{"version":2,"ticks":9}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s, err := simtest.Parse(b)
 		if err != nil {

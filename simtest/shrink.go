@@ -3,18 +3,18 @@ package simtest
 import "slices"
 
 // Shrink returns the smallest scenario it finds that breaks the same rule as s, and what
-// playing it gives. It cuts ticks, faults and peers and makes the rest plainer, for as
-// long as that goes on breaking the rule, in at most budget plays. If s breaks
-// no rule it is returned as it is.
+// playing it gives. It cuts ticks, peers, faults and inputs and makes the rest plainer,
+// big cuts first, for as long as that goes on breaking the rule, in at most budget plays.
+// Equal arguments give equal results. If s breaks no rule it is returned as it is.
 func Shrink[S any, I comparable](g Game[S, I], s Scenario, budget int) (Scenario, Report, error) {
-	best, err := twice(g, s)
+	best, err := CheckScenario(g, s)
 	if err != nil || best.Violation == nil {
 		return s, best, err
 	}
 	rule := best.Violation.Rule
 	play := Play[S, I]
 	if rule == RuleReplay {
-		play = twice[S, I]
+		play = CheckScenario[S, I]
 	}
 	try := func(c Scenario) bool {
 		if budget <= 0 || c.Validate() != nil {
@@ -28,43 +28,33 @@ func Shrink[S any, I comparable](g Game[S, I], s Scenario, budget int) (Scenario
 		s, best = c, r
 		return true
 	}
+	passes := []func(s Scenario, v *Violation, try func(Scenario) bool) bool{
+		fewerTicks, twoPeers, fewerPeers, fewerFaults, plainerLinks, sooner, shorterFaults, plainerPeers, plainerMatch, fewerInputs,
+	}
+	// Whatever a pass cuts may let another cut more. What has just been tried in vain on
+	// the very same scenario is not tried again.
+	vain := make([]string, len(passes))
 	for again := true; again && budget > 0; {
 		again = false
-		for _, pass := range []func(s Scenario, v *Violation, try func(Scenario) bool) bool{
-			fewerTicks, fewerFaults, fewerPeers, plainerLinks, plainerPeers, plainerMatch, shorterFaults,
-		} {
-			again = pass(s, best.Violation, try) || again
+		for i, pass := range passes {
+			before := string(s.JSON())
+			if before == vain[i] {
+				continue
+			}
+			if pass(s, best.Violation, try) {
+				again = true
+			} else if budget > 0 {
+				vain[i] = before
+			}
 		}
 	}
 	return s, best, nil
 }
 
-// twice plays a scenario twice, because what depends on more than the scenario cannot be
-// replayed. It returns the first play's report.
-func twice[S any, I comparable](g Game[S, I], s Scenario) (Report, error) {
-	a, err := Play(g, s)
-	if err != nil || a.Violation != nil {
-		return a, err
-	}
-	b, err := Play(g, s)
-	if err != nil {
-		return a, err
-	}
-	switch {
-	case b.Violation != nil:
-		a.Violation = b.Violation
-	case a.Trace != b.Trace:
-		a.Violation = &Violation{
-			Rule: RuleReplay, Event: min(a.Events, b.Events) - 1, Time: min(a.Simulated, b.Simulated),
-			Detail: "two plays differ, and neither breaks another rule: something draws from outside the scenario",
-		}
-	}
-	return a, nil
-}
-
 // clone returns a copy whose lists can be changed.
 func (s Scenario) clone() Scenario {
 	s.Peers, s.Links, s.Faults = slices.Clone(s.Peers), slices.Clone(s.Links), slices.Clone(s.Faults)
+	s.Cuts = slices.Clone(s.Cuts)
 	for i := range s.Peers {
 		s.Peers[i].Plays = slices.Clone(s.Peers[i].Plays)
 	}
@@ -87,10 +77,15 @@ func edit(s *Scenario, try func(Scenario) bool, change func(c *Scenario)) bool {
 
 // fewerTicks cuts what comes after the violation, then the rest by halves.
 func fewerTicks(s Scenario, v *Violation, try func(Scenario) bool) (cut bool) {
-	cut = edit(&s, try, func(c *Scenario) { c.Ticks = min(c.Ticks, max(1, int(v.Tick))) }) ||
-		edit(&s, try, func(c *Scenario) { c.Ticks = min(c.Ticks, int(v.Tick)+1) })
+	shorten := func(ticks int) bool {
+		return edit(&s, try, func(c *Scenario) {
+			c.Ticks = max(1, min(c.Ticks, ticks))
+			c.trimCuts()
+		})
+	}
+	cut = shorten(int(v.Tick)) || shorten(int(v.Tick)+1)
 	for by := s.Ticks / 2; by > 0; {
-		if edit(&s, try, func(c *Scenario) { c.Ticks = max(1, c.Ticks-by) }) {
+		if s.Ticks > by && shorten(s.Ticks-by) {
 			cut = true
 		} else {
 			by /= 2
@@ -111,6 +106,25 @@ func fewerFaults(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool) {
 		}
 	}
 	return cut
+}
+
+// twoPeers keeps the peer at which the rule broke and one other.
+func twoPeers(s Scenario, v *Violation, try func(Scenario) bool) bool {
+	if len(s.Peers) <= 2 {
+		return false
+	}
+	for other := range s.Peers {
+		if other != int(v.Peer) && edit(&s, try, func(c *Scenario) {
+			for i := len(c.Peers) - 1; i >= 0; i-- {
+				if i != other && i != int(v.Peer) {
+					c.removePeer(i)
+				}
+			}
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // fewerPeers takes peers out, and participants from those who play several.
@@ -170,6 +184,14 @@ func (s *Scenario) renumber() {
 			s.Peers[i].Plays[j], _ = slices.BinarySearch(left, q)
 		}
 	}
+	kept := s.Cuts[:0]
+	for _, c := range s.Cuts {
+		if n, ok := slices.BinarySearch(left, c.Participant); ok {
+			c.Participant = n
+			kept = append(kept, c)
+		}
+	}
+	s.Cuts = kept
 }
 
 func plainerLinks(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool) {
@@ -183,6 +205,7 @@ func plainerLinks(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool) 
 			func(l *Link) { l.Loss = 0 },
 			func(l *Link) { l.Reorder, l.ReorderBy = 0, 0 },
 			func(l *Link) { l.Duplicate = 0 },
+			func(l *Link) { l.BytesPerSecond = 0 },
 			func(l *Link) { l.Jitter = 0 },
 			func(l *Link) { l.Latency = (l.Latency / 2).round() },
 		} {
@@ -214,7 +237,12 @@ func plainerPeers(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool) 
 
 func plainerMatch(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool) {
 	for _, plain := range []func(c *Scenario){
+		func(c *Scenario) { c.Buggify = false },
+		func(c *Scenario) { c.RejoinGrace = 0 },
+		func(c *Scenario) { c.EffectTolerance = 0 },
+		func(c *Scenario) { c.HaltAtLimit = false },
 		func(c *Scenario) { c.PeerTimeout = 0 },
+		func(c *Scenario) { c.Hold = MaxHold },
 		func(c *Scenario) { c.FingerprintEvery = 0 },
 		func(c *Scenario) { c.Window = 0 },
 		func(c *Scenario) { c.Frame = 16_667 },
@@ -232,6 +260,49 @@ func shorterFaults(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool)
 		}
 		for edit(&s, try, func(c *Scenario) { c.Faults[i].At = (c.Faults[i].At / 2).round() }) {
 			cut = true
+		}
+	}
+	return cut
+}
+
+// sooner moves all faults together towards the beginning, and the end with them, so that
+// nothing is played before the first one but what is needed.
+func sooner(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool) {
+	if len(s.Faults) == 0 {
+		return false
+	}
+	for by := s.Faults[0].At.round(); by >= 8*Millisecond; by = (by / 2).round() {
+		for {
+			first := s.Faults[0].At
+			for _, f := range s.Faults {
+				first = min(first, f.At)
+			}
+			ticks := int(by / s.Frame)
+			if by > first || !edit(&s, try, func(c *Scenario) {
+				for i := range c.Faults {
+					c.Faults[i].At -= by
+				}
+				if c.Ticks > ticks {
+					c.Ticks -= ticks
+				}
+				c.trimCuts()
+			}) {
+				break
+			}
+			cut = true
+		}
+	}
+	return cut
+}
+
+// fewerInputs lets participants press nothing: for the whole match, for halves of it, for
+// quarters, and so on.
+func fewerInputs(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool) {
+	for n := s.Ticks; n > 0; n /= 2 {
+		for p := range s.participants() {
+			for from := 0; from < s.Ticks; from += n {
+				cut = edit(&s, try, func(c *Scenario) { c.addCut(p, from, min(from+n, c.Ticks)) }) || cut
+			}
 		}
 	}
 	return cut

@@ -50,6 +50,15 @@ func (t *truth[S, I]) at(n driftback.Tick) *tickTruth {
 	return &t.ticks[n]
 }
 
+// input returns the input of participant q on which tick n runs; before its first one it
+// is the zero input.
+func (t *truth[S, I]) input(q int, n driftback.Tick) (in I) {
+	if n < driftback.Tick(t.delays[q]) {
+		return in
+	}
+	return t.inputs(driftback.Participant(q), n)
+}
+
 // again runs new oracles to tick n, because the first one's states are not kept, and
 // returns a state that has not the fingerprint other, if it comes to one. It reports
 // whether all got where the first had: a step that looks at the order of a map may do so
@@ -73,7 +82,8 @@ func (t *truth[S, I]) again(n driftback.Tick, other fingerprint.Sum) (state *S, 
 
 // told is what a peer was told about effects.
 type told struct {
-	open []tickEffect // happened, not undone, and their tick is not yet final
+	open  []tickEffect // happened, not undone, and their tick is not yet final
+	moves moves
 	// tick and n say which confirmed effect comes next.
 	tick driftback.Tick
 	n    int

@@ -39,6 +39,8 @@ type Counts struct {
 	Blocked uint64
 	// Overflowed counts those that found MaxBacklog bytes waiting for the line.
 	Overflowed uint64
+	// Queued counts those that waited for the line, because it was busy, and were carried.
+	Queued uint64
 	// Reordered counts those that arrive before one that was offered earlier.
 	Reordered uint64
 	// Duplicated counts those that arrive twice.
@@ -193,6 +195,9 @@ func (l *Link) putOut(now time.Duration, n int) (time.Duration, bool) {
 	sent := max(now, l.lineFree) + took
 	if sent-now > l.airtime(MaxBacklog) {
 		return 0, false
+	}
+	if l.lineFree > now {
+		l.counts.Queued++
 	}
 	l.lineFree = sent
 	if l.reliableFree > now {

@@ -174,9 +174,11 @@ func TestARateLimitSpacesDatagramsAndDropsWhatFindsTheBacklogFull(t *testing.T) 
 	}
 	require.Equal(t, impair.MaxBacklog/1000, arrived)
 	require.EqualValues(t, 100-arrived, l.Counts().Overflowed)
+	require.EqualValues(t, arrived-1, l.Counts().Queued, "all but the first wait")
 
 	f := l.Offer(10*time.Second, 1000)
 	require.Equal(t, 10*time.Second+20*ms, f.At[0], "the line is idle again")
+	require.EqualValues(t, arrived-1, l.Counts().Queued, "it takes its time on the line, and waits for nothing")
 
 	l = newLink(t, 1, impair.Impairment{BytesPerSecond: 1_000_000})
 	require.Equal(t, 1, l.Offer(0, impair.MaxBacklog).Copies, "all that may wait")

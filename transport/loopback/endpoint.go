@@ -12,6 +12,8 @@ var (
 	ErrPeerClosed = errors.New("loopback: the peer closed its endpoint")
 	// ErrPeerRestarted is the Err of a Down: the peer is back after a crash.
 	ErrPeerRestarted = errors.New("loopback: the peer came back after a crash")
+	// ErrTakenDown is the Err of a Down: [Network.TakeDown] took the link down.
+	ErrTakenDown = errors.New("loopback: the link was taken down")
 )
 
 // Endpoint is one peer's transport.

@@ -50,6 +50,9 @@ type Stats struct {
 	// or too long, found MaxDatagrams on their way, or whose link was not up or not
 	// any more.
 	Dropped uint64
+	// Downs counts how often TakeDown took the link down at the receiving end, while it
+	// was up there.
+	Downs uint64
 }
 
 // Network is a set of endpoints that can reach each other, and the clock they
@@ -69,6 +72,7 @@ type line struct {
 	from, to driftback.Peer
 	link     *impair.Link
 	held     queue // reliable messages that wait for a block to end
+	down     bool  // TakeDown took it down
 
 	datagrams, reliable, reliableBytes int // between being sent and received
 	stats                              Stats
@@ -82,7 +86,7 @@ func New(seed uint64) *Network { return &Network{seed: seed} }
 func (n *Network) Now() time.Duration { return n.now }
 
 // Open returns a new endpoint for a peer, and links it with every endpoint that
-// is open: each side sees Up once a message has crossed in both directions. If
+// is open and to which the link was not taken down: each side sees Up once a message has crossed in both directions. If
 // the peer has an endpoint open, that is closed first; the others see Down, then
 // Up. It panics on a peer that is not below driftback.MaxPeers.
 func (n *Network) Open(self driftback.Peer) *Endpoint {
@@ -94,7 +98,7 @@ func (n *Network) Open(self driftback.Peer) *Endpoint {
 	}
 	e := &Endpoint{net: n, self: self}
 	for p, other := range n.ends {
-		if other != nil {
+		if other != nil && !n.line(self, driftback.Peer(p)).down {
 			n.control(e, driftback.Peer(p), nil, hello)
 		}
 	}
@@ -106,8 +110,8 @@ func (n *Network) Open(self driftback.Peer) *Endpoint {
 // or not they are open. What is on its way keeps its fate; reliable messages
 // that waited for a block to end go out.
 func (n *Network) Impair(from, to driftback.Peer, im Impairment) error {
-	if from >= driftback.MaxPeers || to >= driftback.MaxPeers || from == to {
-		return fmt.Errorf("loopback: from peer %d to peer %d: want two peers below %d", from, to, driftback.MaxPeers)
+	if err := twoPeers(from, to); err != nil {
+		return err
 	}
 	l := n.line(from, to)
 	if err := l.link.Set(im); err != nil {

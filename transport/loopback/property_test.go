@@ -141,6 +141,14 @@ func TestAnythingMayHappenToAnybody(t *testing.T) {
 					Blocked:        rapid.IntRange(0, 3).Draw(t, "blocked") == 0,
 				}))
 			},
+			"take down": func(t *rapid.T) {
+				i, j := way(t)
+				require.NoError(t, w.net.TakeDown(driftback.Peer(i), driftback.Peer(j)))
+			},
+			"bring up": func(t *rapid.T) {
+				i, j := way(t)
+				require.NoError(t, w.net.BringUp(driftback.Peer(i), driftback.Peer(j)))
+			},
 			"advance": func(t *rapid.T) {
 				w.net.Advance(time.Duration(rapid.Int64Range(0, int64(300*ms)).Draw(t, "time")))
 			},
@@ -160,6 +168,7 @@ func (w *world) settle() {
 		for j := range people {
 			if i != j {
 				require.NoError(w.t, w.net.Impair(driftback.Peer(i), driftback.Peer(j), loopback.Impairment{}))
+				require.NoError(w.t, w.net.BringUp(driftback.Peer(i), driftback.Peer(j)))
 			}
 		}
 	}

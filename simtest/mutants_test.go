@@ -1,0 +1,250 @@
+package simtest_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/driftback/driftback/simtest"
+)
+
+var (
+	mutantsFlag = flag.String("mutants", "", "`which` planted engine faults are looked for: all, or names with commas; empty: those that must be found")
+	mutantSeeds = flag.Int("mutants.seeds", 1000, "how many seeds each is looked for in")
+	keepMutants = flag.Bool("mutants.keep", false, "write what was shrunk to testdata/kept")
+)
+
+// mutant is a fault that is planted in the engine by changing its source: in a copy, which
+// the go command compiles in the file's place.
+type mutant struct {
+	name   string
+	says   string // what it does wrong
+	misses string // why no seed finds it; empty: one does
+	edits  []struct{ file, from, to string }
+}
+
+// mustBeFound are the faults that other engines of this kind have had. Each has to be
+// found and shrunk whatever else changes; go test looks for these alone.
+var mustBeFound = []string{
+	"acknowledges-one-more", "guess-recomputed-on-read", "snapshot-after-the-step",
+	"watermark-retracts", "early-fingerprint-dropped", "redundancy-of-four",
+}
+
+// readMutants reads testdata/mutants. In a file each mutant is
+//
+//	== name
+//	what it does wrong, and after "missed:" why no seed finds it
+//	@@ file
+//	<<<
+//	what is to be replaced, lines or a part of one
+//	===
+//	what comes in its place
+//	>>>
+//
+// with as many replacements as it takes.
+func readMutants(t *testing.T) (list []mutant) {
+	t.Helper()
+	names, err := filepath.Glob("testdata/mutants/*.txt")
+	require.NoError(t, err)
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		require.NoError(t, err)
+		for i, text := range strings.Split("\n"+string(b), "\n== ") {
+			if i == 0 {
+				continue // what the file says about itself
+			}
+			head, rest, ok := strings.Cut(text, "\n@@ ")
+			require.True(t, ok, "%s: %s", name, head)
+			var m mutant
+			m.name, m.says, _ = strings.Cut(head, "\n")
+			m.says, m.misses, _ = strings.Cut(strings.ReplaceAll(strings.TrimSpace(m.says), "\n", " "), "missed: ")
+			for _, edit := range strings.Split(rest, "\n@@ ") {
+				file, edit, ok1 := strings.Cut(edit, "\n<<<\n")
+				from, edit, ok2 := strings.Cut(edit, "===\n")
+				to, _, ok3 := strings.Cut(edit, ">>>")
+				require.True(t, ok1 && ok2 && ok3, "%s: a replacement of %s cannot be read", name, m.name)
+				from, to = strings.TrimSuffix(from, "\n"), strings.TrimSuffix(to, "\n")
+				m.edits = append(m.edits, struct{ file, from, to string }{file, from, to})
+			}
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// overlay writes the changed copies to dir, and the file that tells the go command of
+// them.
+func (m mutant) overlay(t *testing.T, dir string) string {
+	t.Helper()
+	changed := map[string]string{}
+	for _, e := range m.edits {
+		file, err := filepath.Abs(filepath.Join("..", e.file))
+		require.NoError(t, err)
+		source, ok := changed[file]
+		if !ok {
+			b, err := os.ReadFile(file)
+			require.NoError(t, err)
+			source = string(b)
+		}
+		require.Equal(t, 1, strings.Count(source, e.from),
+			"%s: the text that it replaces must be in %s once: the source has changed, so change the mutant too:\n%s", m.name, e.file, e.from)
+		changed[file] = strings.Replace(source, e.from, e.to, 1)
+	}
+	replace := map[string]string{}
+	for file, source := range changed {
+		copied := filepath.Join(dir, fmt.Sprintf("%d-%s", len(replace), filepath.Base(file)))
+		require.NoError(t, os.WriteFile(copied, []byte(source), 0o644))
+		replace[file] = copied
+	}
+	b, err := json.Marshal(map[string]any{"Replace": replace})
+	require.NoError(t, err)
+	name := filepath.Join(dir, "overlay.json")
+	require.NoError(t, os.WriteFile(name, b, 0o644))
+	return name
+}
+
+// huntReport is what testdata/hunt says.
+type huntReport struct {
+	Kept         []huntBroke
+	Found        bool
+	Seed         uint64
+	First        huntBroke
+	Whole, Small simtest.Scenario
+	Shrunk       huntBroke
+	took         time.Duration
+}
+
+type huntBroke struct {
+	Rule  simtest.Rule
+	Event int
+	Says  string
+}
+
+func keptFile(name string) string { return filepath.Join("testdata", "kept", name+".json") }
+
+// hunt compiles the engine with m in it and looks for it.
+func (m mutant) hunt(t *testing.T) (r huntReport) {
+	t.Helper()
+	dir := t.TempDir()
+	binary := filepath.Join(dir, "hunt.exe")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-overlay", m.overlay(t, dir), "-o", binary, "./testdata/hunt")
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s: %s", m.name, out)
+	args := []string{"-seeds", fmt.Sprint(*mutantSeeds)}
+	if _, err := os.Stat(keptFile(m.name)); err == nil && !*keepMutants {
+		args = append(args, "-kept", keptFile(m.name))
+	}
+	var stdout, stderr bytes.Buffer
+	play := exec.Command(binary, args...)
+	play.Stdout, play.Stderr = &stdout, &stderr
+	begun := time.Now()
+	if err = play.Run(); err != nil && strings.HasPrefix(stderr.String(), "panic: ") {
+		line, _, _ := strings.Cut(stderr.String(), "\n")
+		return huntReport{Found: true, First: huntBroke{Rule: simtest.Rule(line)}}
+	}
+	require.NoError(t, err, "%s: %s", m.name, stderr.String())
+	require.NoError(t, json.Unmarshal(stdout.Bytes(), &r))
+	r.took = time.Since(begun)
+	return r
+}
+
+func TestFaultsPlantedInTheEngineAreFoundInAnotherProcess(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it compiles the engine once for each fault: not with -short")
+	}
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("the go command is not there to compile a changed engine")
+	}
+	all := readMutants(t)
+	wanted := mustBeFound
+	switch *mutantsFlag {
+	case "":
+	case "all":
+		wanted = nil
+		for _, m := range all {
+			wanted = append(wanted, m.name)
+		}
+	default:
+		wanted = strings.Split(*mutantsFlag, ",")
+	}
+	for _, name := range wanted {
+		i := slices.IndexFunc(all, func(m mutant) bool { return m.name == name })
+		require.GreaterOrEqual(t, i, 0, "no mutant is called %s", name)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			all[i].find(t)
+		})
+	}
+}
+
+// find looks for one mutant, and judges what came of it.
+func (m mutant) find(t *testing.T) {
+	r := m.hunt(t)
+	if !r.Found {
+		t.Logf("%s: %s | NOT FOUND in %d seeds | %v", m.name, m.says, *mutantSeeds, r.took.Round(time.Millisecond))
+		require.NotEmpty(t, m.misses, "no seed finds it")
+		return
+	}
+	t.Logf("%s: %s | seed %d: %s | %d ticks, %d peers, %d links, %d faults, %d cuts; from %d, %d, %d, %d | %v\n%s", m.name, m.says, r.Seed, r.First.Rule,
+		r.Small.Ticks, len(r.Small.Peers), len(r.Small.Links), len(r.Small.Faults), len(r.Small.Cuts),
+		r.Whole.Ticks, len(r.Whole.Peers), len(r.Whole.Links), len(r.Whole.Faults), r.took.Round(time.Millisecond), r.Shrunk.Says)
+	require.Empty(t, m.misses, "it is said to be missed, and is found")
+	if r.Shrunk.Rule == "" {
+		return // it panicked
+	}
+	require.Equal(t, r.First.Rule, r.Shrunk.Rule)
+	if *keepMutants {
+		require.NoError(t, os.WriteFile(keptFile(m.name), r.Small.JSON(), 0o644))
+	}
+	if len(r.Kept) > 0 {
+		require.Equal(t, r.Kept[0], r.Kept[1], "it breaks the same rule at the same event each time")
+		require.Equal(t, r.First.Rule, r.Kept[0].Rule, "the scenario that was kept breaks the rule")
+	}
+	if slices.Contains(mustBeFound, m.name) {
+		require.LessOrEqual(t, len(r.Small.Peers), 2)
+		require.LessOrEqual(t, r.Small.Ticks, r.Whole.Ticks/10)
+		require.FileExists(t, keptFile(m.name))
+	}
+}
+
+func TestWhatWasKeptOfPlantedFaultsBreaksNoRuleOfTheSoundEngine(t *testing.T) {
+	names, err := filepath.Glob("testdata/kept/*.json")
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(names), len(mustBeFound))
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		require.NoError(t, err)
+		s, err := simtest.Parse(b)
+		require.NoError(t, err, name)
+		r, err := simtest.Play(simtest.Witness(), s)
+		require.NoError(t, err, name)
+		require.Nil(t, r.Violation, "%s: %v", name, r.Violation)
+		again, err := simtest.Play(simtest.Witness(), s)
+		require.NoError(t, err)
+		require.Equal(t, r, again)
+	}
+}
+
+// A mutant whose text is not there any more must fail, and not be left out.
+func TestEveryPlantedFaultFitsTheSource(t *testing.T) {
+	names := map[string]bool{}
+	for _, m := range readMutants(t) {
+		require.False(t, names[m.name], "two are called %s", m.name)
+		names[m.name] = true
+		require.NotEmpty(t, m.says, m.name)
+		m.overlay(t, t.TempDir())
+	}
+	for _, name := range mustBeFound {
+		require.True(t, names[name], name)
+	}
+}

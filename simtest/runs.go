@@ -1,0 +1,159 @@
+package simtest
+
+import (
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/session"
+)
+
+// runs watches every run of every tick at one peer: on which inputs it ran, what was
+// guessed and from what, and whether it had to run at all. The state shows only those
+// faults that it remembers; this shows them in a game that forgets, and in one whose
+// guesses only cost time.
+type runs[S any, I comparable] struct {
+	p    *peer[S, I]
+	mask driftback.Tick
+	// By place in a ring: the tick, and the inputs on which it was last run.
+	ticks []driftback.Tick
+	rows  []I
+
+	// Of this turn: the first tick that ran and the one that would be next.
+	first, next driftback.Tick
+	count       int
+	// known is, by participant, the first tick whose input the session lacks.
+	known []driftback.Tick
+}
+
+func newRuns[S any, I comparable](p *peer[S, I]) *runs[S, I] {
+	n := len(p.m.owner)
+	size := driftback.Tick(4)
+	for size < p.m.window+4 {
+		size *= 2
+	}
+	r := &runs[S, I]{
+		p: p, mask: size - 1, ticks: make([]driftback.Tick, size), rows: make([]I, int(size)*n),
+		known: make([]driftback.Tick, n),
+	}
+	for i := range r.ticks {
+		r.ticks[i] = -1
+	}
+	return r
+}
+
+// around returns the step with this watch before it.
+func (r *runs[S, I]) around(step driftback.Step[S, I]) driftback.Step[S, I] {
+	return func(s *S, in []I, pass *driftback.Pass) {
+		r.run(in, pass)
+		step(s, in, pass)
+	}
+}
+
+func (r *runs[S, I]) run(in []I, pass *driftback.Pass) {
+	p, t := r.p, pass.Tick()
+	again := t < p.next
+	switch {
+	case r.count == 0:
+		r.first = t
+		r.find(false)
+		if !again {
+			r.find(true)
+		}
+	case t != r.next:
+		p.breaks(RuleThrift, t, "it ran in the same turn as tick %d, where %d would be next", r.next-1, r.next)
+	case !again:
+		r.find(true) // its own input came in between
+	}
+	r.count++
+	r.next = t + 1
+	place := int(t & r.mask)
+	row := r.rows[place*len(in):][:len(in)]
+	same := r.ticks[place] == t
+	for q := range in {
+		same = same && in[q] == row[q]
+		if pass.Status(driftback.Participant(q)) != driftback.Playing {
+			p.breaks(RuleRun, t, "it ran with participant %d as %v, and everybody plays", q, pass.Status(driftback.Participant(q)))
+		}
+		if t >= r.known[q] && in[q] != p.guess(q, r.known[q]-1, t) {
+			r.wrongGuess(q, t, in[q])
+		}
+	}
+	if same && again && t == r.first {
+		p.breaks(RuleThrift, t, "it was run again, and all after it, on the inputs on which it had run")
+	}
+	r.ticks[place] = t
+	copy(row, in)
+}
+
+// find looks for the first input that the session lacks of each participant: of this
+// peer's own, or of all others.
+func (r *runs[S, I]) find(own bool) {
+	p := r.p
+	for q := range r.known {
+		if (p.m.owner[q] == p.self) != own && r.count > 0 {
+			continue
+		}
+		t := max(r.known[q], p.inputs[q], min(p.confirmed, p.next))
+		for {
+			if _, confirmed, ok := p.session.Input(driftback.Participant(q), t); !ok || !confirmed {
+				break
+			}
+			t++
+		}
+		r.known[q] = t
+	}
+}
+
+// guess returns what is to be guessed of participant q for a tick if its newest input is
+// that of tick newest.
+func (p *peer[S, I]) guess(q int, newest, t driftback.Tick) I {
+	last := p.truth.input(q, newest)
+	if p.m.game.Predict == nil {
+		return last
+	}
+	return p.m.game.Predict(last, int(t-newest))
+}
+
+func (r *runs[S, I]) wrongGuess(q int, t driftback.Tick, got I) {
+	var zero I
+	if p := r.p; p.m.s.Buggify && got == zero {
+		return // a wrong guess is one of the rare paths that are forced
+	}
+	newest := r.known[q] - 1
+	want := r.p.guess(q, newest, t)
+	for range 8 {
+		if r.p.guess(q, newest, t) != want {
+			return // guesses draw from outside the scenario, so it is the replay that tells
+		}
+	}
+	r.p.breaks(RuleGuess, t, "it ran on %+v as a guess of what participant %d presses, whose newest input is that of tick %d, which makes it %+v",
+		got, q, newest, want)
+}
+
+// check judges a turn: it runs what it says and no more, and what has become final was
+// last run on what was pressed.
+func (r *runs[S, I]) check(turn *session.Result, next, final driftback.Tick) {
+	p := r.p
+	want := turn.Rerun.Len() + int(p.next-next)
+	first := next
+	if turn.Rerun.Len() > 0 {
+		first = turn.Rerun.From
+	}
+	if r.count != want || r.count > 0 && r.first != first {
+		p.breaks(RuleThrift, p.next, "it ran %d ticks from tick %d on, and says that it ran those from %d to %d again and then came to tick %d",
+			r.count, r.first, turn.Rerun.From, turn.Rerun.To, p.next)
+	}
+	r.count = 0
+	n := len(p.m.owner)
+	for t := final; t < min(p.confirmed, p.next); t++ {
+		place := int(t & r.mask)
+		if r.ticks[place] != t {
+			p.breaks(RuleRun, t, "it is confirmed and has not run")
+			return
+		}
+		for q, in := range r.rows[place*n:][:n] {
+			if want := p.truth.input(q, t); in != want {
+				p.breaks(RuleRun, t, "it is confirmed and was last run on %+v of participant %d, who pressed %+v", in, q, want)
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,78 @@
+// Package command is package soak as a command line: for driftback sim, and for a game of
+// one's own in a main of three lines.
+//
+//	func main() {
+//		os.Exit(command.Main(command.Of(game)))
+//	}
+//
+// It plays a range of seeds (-seeds 0:10000), for a time (-minutes 5), replays a file
+// (-replay FILE) or shrinks one (-shrink FILE), and says what happened in plain sentences
+// on standard output, or with -json as one object whose shape is [SimResult],
+// [ReplayResult] or [ShrinkResult]. Progress goes to standard error.
+//
+// The exit code is 0 if no rule was broken, 1 if one was, 2 if the command line is wrong,
+// a file cannot be read or written, or the game cannot be played, and 130 after an
+// interrupt, unless a broken rule had been found.
+package command
+
+import (
+	"context"
+	"strings"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/driftback/driftback/internal/cmdline"
+	"github.com/driftback/driftback/simtest"
+	"github.com/driftback/driftback/simtest/soak"
+)
+
+// Game is a simtest.Game whose types are forgotten, so that one command can know several.
+type Game struct {
+	name   string
+	run    func(ctx context.Context, o soak.Options) (soak.Summary, error)
+	check  func(ctx context.Context, s simtest.Scenario) (simtest.Report, error)
+	shrink func(ctx context.Context, s simtest.Scenario, budget int) (simtest.Scenario, simtest.Report, error)
+}
+
+// Of returns g under its own Name. Several matches are played at once, so what g's
+// functions share they must not write to.
+func Of[S any, I comparable](g simtest.Game[S, I]) Game {
+	return Game{
+		name: g.Name,
+		run: func(ctx context.Context, o soak.Options) (soak.Summary, error) {
+			return soak.Run(ctx, g, o)
+		},
+		check: func(ctx context.Context, s simtest.Scenario) (simtest.Report, error) {
+			return soak.Check(ctx, g, s)
+		},
+		shrink: func(ctx context.Context, s simtest.Scenario, budget int) (simtest.Scenario, simtest.Report, error) {
+			return soak.Shrink(ctx, g, s, budget)
+		},
+	}
+}
+
+const usage = `sim [-seeds 0:10000] [-minutes 5] [-parallel 2] [-keepgoing] [-dir DIR]
+sim -replay FILE
+sim -shrink FILE [-o FILE]`
+
+// Main runs the program's arguments as those of Sim, and returns what to give os.Exit.
+func Main(games ...Game) int {
+	c := Sim(games...)
+	c.Name = programName()
+	c.UsageText = strings.ReplaceAll(usage, "sim ", c.Name+" ")
+	return cmdline.Main(c)
+}
+
+// Sim returns the command: alone, or to be hung below another. There must be at least one
+// game; the first is played where -game does not say otherwise.
+func Sim(games ...Game) *cli.Command {
+	return &cli.Command{
+		Name:      "sim",
+		Usage:     "play many simulated matches and hold each to the rules, or replay one",
+		UsageText: usage,
+		Flags:     flags(games),
+		Action: func(ctx context.Context, c *cli.Command) error {
+			return simulate(ctx, c, games)
+		},
+	}
+}
