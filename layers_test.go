@@ -75,6 +75,7 @@ var floors = map[string]floor{
 
 	"cmd/driftback":         {imports: []string{"/..."}},
 	"bench":                 {imports: []string{"/..."}},
+	"bench/linkcost":        {imports: []string{"/..."}},
 	"examples/fighter":      {imports: []string{"/..."}},
 	"examples/fighter/sim":  {clockless: true, imports: []string{"", "fixed", "rng"}},
 	"examples/internal/...": {imports: []string{"/..."}},
