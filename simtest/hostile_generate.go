@@ -10,7 +10,7 @@ func (g *generator) hostile(d *draw) {
 		kinds, n = []Kind{Corrupt, Truncate, Stray, Forge, Flood}, d.between(1, 3)
 	}
 	for range n {
-		f := Fault{Kind: pick(d, kinds...), At: g.during(), From: []int{peer}}
+		f := Fault{Kind: pick(d, kinds...), At: g.during(0, 60), From: []int{peer}}
 		if victim := d.IntN(len(g.s.Peers)); victim != peer && d.Chance(1, 2) {
 			f.To = []int{victim}
 		}

@@ -73,6 +73,7 @@ func TestAGameForTwoIsPlayedByTwo(t *testing.T) {
 	require.Positive(t, panics)
 	s := two()
 	s.Peers[1].Plays = []int{1, 2}
+	require.Panics(t, func() { _, _ = simtest.SyncTest(g, s) })
 	_, err := simtest.Play(duel(), s)
 	require.EqualError(t, err, "simtest: the scenario has 3 participants, and Game.Players is 2: the game is for no more")
 }

@@ -60,7 +60,7 @@ func broken() game { return planted["a step that differs at one peer"].game() }
 
 func TestRunFailsWithTheRuleTheSeedAFileAndACommand(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kept")
-	o := simtest.Options{Seeds: 5, First: 3, Dir: dir, Budget: 60}
+	o := simtest.Options{Seeds: 12, First: 3, Dir: dir, Budget: 60}
 	r := record(t, func(t testing.TB) { simtest.Run(t, broken(), o) })
 	require.True(t, r.failed)
 	said := r.log.String()

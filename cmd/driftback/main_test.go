@@ -78,14 +78,13 @@ func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
 
 func TestTheExitCodeSaysWhetherARuleWasBrokenInAnotherProcess(t *testing.T) {
 	dir := t.TempDir()
-	code, out, errs := run(t, "sim", "-seeds", "0:4")
+	code, out, errs := run(t, "sim", "-seeds", "0:2")
 	require.Zero(t, code, errs)
 	require.Contains(t, out, "No rule was broken.")
-	require.Empty(t, errs, "progress is for terminals")
+	require.NotContains(t, errs, "\r", "a line that is written over is for terminals")
 
 	code, out, errs = run(t, "sim", "-seeds", "3", "-game", "broken", "-dir", dir, "-budget", "30")
-	require.Equal(t, 1, code)
-	require.Empty(t, errs)
+	require.Equal(t, 1, code, errs)
 	require.Contains(t, out, "commit ")
 	file := filepath.Join(dir, "simtest-broken-3.json")
 	_, line, ok := strings.Cut(out, "replay:    ")

@@ -83,7 +83,7 @@ func TestManySeedsAreSummedUpInSentences(t *testing.T) {
 	for _, dashes := range []string{"-", "--"} {
 		code, out, errs := call(t, dashes+"seeds", "2:6", dashes+"parallel=2")
 		require.Zero(t, code, errs)
-		require.Empty(t, errs, "there is no terminal to write progress on")
+		require.NotContains(t, errs, "\r", "there is no terminal to write over a line on")
 		require.Contains(t, out, "4 matches of witness, each played twice, 2 at once, commit 1234abcd: seeds 2 to 5.\n")
 		require.Contains(t, out, "No two matches were the same.\n")
 		require.Contains(t, out, "No rule was broken.\n")
@@ -97,8 +97,7 @@ func TestManySeedsAreSummedUpInSentences(t *testing.T) {
 func TestAFailureIsShownWithAllThatReplaysIt(t *testing.T) {
 	dir := t.TempDir()
 	code, out, errs := call(t, "-seeds", "3:9", "-game", "broken", "-dir", dir, "-budget", "40")
-	require.Equal(t, cmdline.Found, code)
-	require.Empty(t, errs)
+	require.Equal(t, cmdline.Found, code, errs)
 	file := filepath.Join(dir, "simtest-broken-3.json")
 	require.Contains(t, out, "1 match of broken")
 	require.Contains(t, out, "seed 3 of 6, then a rule was broken.\n")
@@ -246,8 +245,7 @@ func TestTheNamesInJSONStay(t *testing.T) {
 		if args[0] == "-seeds" {
 			args = append(args, "-dir", dir)
 		}
-		_, out, errs := call(t, append(args, "-json")...)
-		require.Empty(t, errs)
+		_, out, _ := call(t, append(args, "-json")...)
 		v := decode[map[string]any](t, out)
 		shape(v, fmt.Sprint(v["command"]), lines)
 	}

@@ -237,17 +237,17 @@ func speed(s soak.Speed, parallel int) SpeedResult {
 }
 
 func faults(counts []simtest.FaultCount) []FaultResult {
-	results := []FaultResult{}
-	for _, c := range counts {
-		results = append(results, FaultResult(c))
+	results := make([]FaultResult, len(counts)) // [] and not null where there are none
+	for i, c := range counts {
+		results[i] = FaultResult(c)
 	}
 	return results
 }
 
 func forced(counts []simtest.SiteCount) []ForcedResult {
-	results := []ForcedResult{}
-	for _, c := range counts {
-		results = append(results, ForcedResult{Site: fmt.Sprint(c.Site), Times: c.Fired})
+	results := make([]ForcedResult, len(counts))
+	for i, c := range counts {
+		results[i] = ForcedResult{Site: c.Site.String(), Times: c.Fired}
 	}
 	return results
 }

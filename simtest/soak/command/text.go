@@ -82,6 +82,7 @@ func ended(s *soak.Summary) string {
 		rest = fmt.Sprintf(" of %d", s.Asked)
 	}
 	switch s.Ended {
+	case soak.RangeDone, soak.Refused:
 	case soak.TimeUp:
 		return which + rest + ", then the time was used up"
 	case soak.Failed:
