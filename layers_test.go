@@ -47,7 +47,7 @@ var floors = map[string]floor{
 		"", "layout", "inputlog", "snapshot", "fingerprint", "rewind", "buggify", "wire", "mesh", "transport",
 	}},
 	"simtest": {clockless: true, imports: []string{
-		"", "rng", "buggify", "fingerprint", "snapshot", "mesh", "session", "transport",
+		"", "rng", "buggify", "layout", "fingerprint", "snapshot", "wire", "mesh", "session", "transport",
 		"transport/impair", "transport/loopback",
 		"simtest/internal/files", "internal/commit",
 	}},

@@ -18,10 +18,19 @@ const (
 )
 
 // Generate returns the scenario of a seed: two to four peers, on links from perfect to
-// awful, with up to eight faults that pass, and in one of seven something that ends the
-// match. Equal seeds give equal scenarios. What a seed
+// awful, with up to eight faults that pass, in one of seven something that ends the match,
+// and in about one of ten a peer that is hostile. Equal seeds give equal scenarios. What a seed
 // gives may change with this module's version; a scenario's file does not.
 func Generate(seed uint64) Scenario {
+	g := generate(seed)
+	if h := (&draw{random(seed, streamHostile, 0)}); g.temper > calm && !g.s.HaltAtLimit && !g.s.has(Crash, Leave, Halt, Diverge) && h.Chance(1, 7) {
+		g.hostile(h)
+	}
+	return g.s
+}
+
+// generate returns the scenario of a seed in which everybody is honest.
+func generate(seed uint64) generator {
 	shape := random(seed, streamShape, 0)
 	g := generator{
 		shape: &draw{shape}, links: &draw{random(seed, streamShape, 1)}, faults: &draw{random(seed, streamShape, 2)},
@@ -44,7 +53,7 @@ func Generate(seed uint64) Scenario {
 	}
 	buggify := random(seed, streamBuggify, 0)
 	g.s.Buggify = buggify.Chance(1, 3)
-	return g.s
+	return g
 }
 
 type generator struct {

@@ -77,6 +77,15 @@ func from(m meddler) func(self driftback.Peer, c *config) {
 	}
 }
 
+// echoing is a transport that says everything a hundred times.
+type echoing struct{ transport.Transport }
+
+func (e echoing) Send(to driftback.Peer, b []byte) {
+	for range 100 {
+		e.Transport.Send(to, b)
+	}
+}
+
 // stepping is the witness with something after its step.
 func stepping(after func(s *state, in []input, pass *driftback.Pass)) game {
 	g := simtest.Witness()
@@ -100,6 +109,12 @@ func (f forgetfulStore) Load(slot int, into *state) error {
 	kept := into.Count
 	defer func() { into.Count = kept }()
 	return f.Store.Load(slot, into)
+}
+
+// perfect is a match without any delay.
+var perfect = simtest.Scenario{
+	Version: simtest.Version, Ticks: 300, Frame: 16_667, Hold: 3,
+	Peers: []simtest.Peer{{Plays: []int{0}}, {Plays: []int{1}}},
 }
 
 // planted are faults of games, of sessions and of what carries their bytes, and the rule
@@ -280,6 +295,41 @@ var planted = map[string]struct {
 		},
 		rule: simtest.RuleHonest, says: "malformed",
 	},
+	"bytes of a hostile peer that are dropped and not counted": {
+		game: at(func(m transport.Message) *transport.Message {
+			if _, ok := wire.TagOf(m.Data); m.Kind == transport.Datagram && !ok {
+				return nil
+			}
+			return &m
+		}),
+		scenario: hostileScenario(simtest.Fault{Kind: simtest.Flood, Share: 0.1}),
+		rule:     simtest.RuleHostile, says: "fewer are counted",
+	},
+	"a step that panics at one peer": {
+		game: func() game {
+			other := stepping(func(s *state, in []input, _ *driftback.Pass) {
+				if s.Ticks == 70 {
+					s.Count[1] += int64(in[s.Ticks].Buttons)
+				}
+			}).Step
+			return simtest.Witness().Plant(func(self driftback.Peer, c *config) {
+				if self == 1 {
+					c.Step = other
+				}
+			})
+		},
+		rule: simtest.RuleInternal, says: "it panicked at github.com/driftback/driftback/simtest_test",
+	},
+	"a message that cannot be sent": {
+		game: func() game {
+			return simtest.Witness().Plant(func(self driftback.Peer, c *config) {
+				if self == 0 && c.Transport != nil {
+					c.Transport = tooLong{c.Transport}
+				}
+			})
+		},
+		rule: simtest.RuleInternal, says: "internal error",
+	},
 	"a workload that its own game does not know": {
 		game: func() game {
 			g := simtest.Witness()
@@ -328,6 +378,44 @@ var planted = map[string]struct {
 			})
 		},
 		rule: simtest.RuleThrift, says: "where 41 would be next",
+	},
+	// Half a second is little where links are slow, and too much where they are perfect.
+	"fingerprints that are half a second late": {
+		game: func() game {
+			return simtest.Witness().Plant(func(self driftback.Peer, c *config) {
+				sent := 0
+				from(meddler{datagram: rewrite(func(p *wire.Packet) {
+					if sent++; sent < 40 {
+						p.Sums.List = nil
+					}
+				})})(self, c)
+			})
+		},
+		scenario: &perfect, rule: simtest.RuleFingerprint, says: "over these links that takes",
+	},
+	"inputs that are half a second late": {
+		game: func() game {
+			return simtest.Witness().Plant(func(self driftback.Peer, c *config) {
+				sent := 0
+				from(meddler{datagram: func(b []byte) []byte {
+					if sent++; sent > 60 && sent < 90 {
+						return nil
+					}
+					return b
+				}})(self, c)
+			})
+		},
+		scenario: &perfect, rule: simtest.RuleProgress, says: "over these links a tick takes",
+	},
+	"a packet that is sent a hundred times": {
+		game: func() game {
+			return simtest.Witness().Plant(func(self driftback.Peer, c *config) {
+				if self == 0 {
+					c.Transport = echoing{c.Transport}
+				}
+			})
+		},
+		rule: simtest.RuleThrift, says: "datagrams of",
 	},
 	"guesses that draw from outside": {
 		game: func() game {

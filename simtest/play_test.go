@@ -38,7 +38,9 @@ func TestManySeedsBreakNoRuleAndPlayTheSameAgain(t *testing.T) {
 		deepest = max(deepest, r.Deepest)
 	}
 	// That the matches were hard enough to prove something.
-	require.Len(t, happened, len(simtest.Kinds), "%v", happened)
+	for _, k := range simtest.Kinds {
+		require.True(t, k.Hostile() || happened[k] > 0, "no %s among %v", k, happened)
+	}
 	require.Greater(t, rollbacks, 50*seeds)
 	require.Greater(t, stalls, 50*seeds)
 	require.Greater(t, undone, 10*seeds)

@@ -34,6 +34,7 @@ func drawScenario(t *rapid.T) simtest.Scenario {
 	if rapid.Bool().Draw(t, "times out") {
 		s.PeerTimeout = micros(t, "timeout", simtest.MinPeerTimeout, 2*simtest.MinPeerTimeout)
 	}
+	s.Buggify = rapid.Bool().Draw(t, "buggify")
 	n := rapid.IntRange(1, 4).Draw(t, "peers")
 	for i := range n {
 		s.Peers = append(s.Peers, simtest.Peer{
@@ -76,7 +77,7 @@ func drawFault(t *rapid.T, n int) simtest.Fault {
 		From: peers[:1],
 	}
 	switch f.Kind {
-	case simtest.Crash:
+	case simtest.Crash, simtest.Equivocate, simtest.Misreport:
 		f.For = 0
 	case simtest.Clog:
 		f.From, f.Every = peers, micros(t, "every", 10*ms, 500*ms)
@@ -92,7 +93,9 @@ func drawFault(t *rapid.T, n int) simtest.Fault {
 		f.By = micros(t, "by", ms, simtest.MaxLatency)
 	case simtest.Reorder:
 		f.Share, f.By = percent(t, "share", 1, 100), micros(t, "by", ms, simtest.MaxLatency)
-	case simtest.Block:
+	case simtest.Corrupt, simtest.Truncate, simtest.Stray, simtest.Forge, simtest.Flood:
+		f.Share = percent(t, "share", 1, 100)
+	case simtest.Block, simtest.Change:
 	}
 	return f
 }

@@ -72,7 +72,7 @@ func (r *runs[S, I]) run(in []I, pass *driftback.Pass) {
 		if pass.Status(driftback.Participant(q)) != driftback.Playing {
 			p.breaks(RuleRun, t, "it ran with participant %d as %v, and everybody plays", q, pass.Status(driftback.Participant(q)))
 		}
-		if t >= r.known[q] && in[q] != p.m.guess(q, r.known[q]-1, t) {
+		if t >= r.known[q] && in[q] != p.guess(q, r.known[q]-1, t) {
 			r.wrongGuess(q, t, in[q])
 		}
 	}
@@ -104,12 +104,12 @@ func (r *runs[S, I]) find(own bool) {
 
 // guess returns what is to be guessed of participant q for a tick if its newest input is
 // that of tick newest.
-func (m *match[S, I]) guess(q int, newest, t driftback.Tick) I {
-	last := m.truth.input(q, newest)
-	if m.game.Predict == nil {
+func (p *peer[S, I]) guess(q int, newest, t driftback.Tick) I {
+	last := p.truth.input(q, newest)
+	if p.m.game.Predict == nil {
 		return last
 	}
-	return m.game.Predict(last, int(t-newest))
+	return p.m.game.Predict(last, int(t-newest))
 }
 
 func (r *runs[S, I]) wrongGuess(q int, t driftback.Tick, got I) {
@@ -118,9 +118,9 @@ func (r *runs[S, I]) wrongGuess(q int, t driftback.Tick, got I) {
 		return // a wrong guess is one of the rare paths that are forced
 	}
 	newest := r.known[q] - 1
-	want := r.p.m.guess(q, newest, t)
+	want := r.p.guess(q, newest, t)
 	for range 8 {
-		if r.p.m.guess(q, newest, t) != want {
+		if r.p.guess(q, newest, t) != want {
 			return // guesses draw from outside the scenario, so it is the replay that tells
 		}
 	}
@@ -150,7 +150,7 @@ func (r *runs[S, I]) check(turn *session.Result, next, final driftback.Tick) {
 			return
 		}
 		for q, in := range r.rows[place*n:][:n] {
-			if want := p.m.truth.input(q, t); in != want {
+			if want := p.truth.input(q, t); in != want {
 				p.breaks(RuleRun, t, "it is confirmed and was last run on %+v of participant %d, who pressed %+v", in, q, want)
 				return
 			}

@@ -93,7 +93,7 @@ func TestAScenarioOutOfItsBoundsIsRefusedInASentence(t *testing.T) {
 		"latency from peer 0 to 1 is 1000001":                            func(s *simtest.Scenario) { s.Links[0].Latency = 1_000_001 },
 		"loss from peer 0 to 1 is 0.6: from 0 to 0.5":                    func(s *simtest.Scenario) { s.Links[0].Loss = 0.6 },
 		"reorder from peer 0 to 1 is -1":                                 func(s *simtest.Scenario) { s.Links[0].Reorder = -1 },
-		`fault 0 is of kind "flood": want one of [loss`:                  fault(simtest.Fault{Kind: "flood"}),
+		`fault 0 is of kind "blood": want one of [loss`:                  fault(simtest.Fault{Kind: "blood"}),
 		"at of fault 0 (loss) is -1":                                     fault(simtest.Fault{Kind: simtest.Loss, At: -1, For: simtest.Second, Share: 1}),
 		"for of fault 0 (loss) is 0: from 1000 to":                       fault(simtest.Fault{Kind: simtest.Loss, Share: 1}),
 		"for of fault 0 (crash) is 1000000: from 0 to 0":                 fault(simtest.Fault{Kind: simtest.Crash, From: []int{0}, For: simtest.Second}),

@@ -73,7 +73,9 @@ func (s *Scenario) soon(o *outlook) soon {
 		v.from = o.patience
 	}
 	v.from += o.quiet
-	if s.Buggify || s.queued() > 0 { // a line that is full loses more than its share
+	if s.Buggify || s.queued() > 0 || s.has(Misreport) {
+		// A line that is full loses more than its share, and a liar keeps quiet about a
+		// difference that has been found.
 		v.tick, v.agreement = o.patience, o.patience
 		return v
 	}
