@@ -22,6 +22,10 @@
 // and [Run] does all of this for many seeds and prints the command that replays
 // what it found.
 //
+// Where Scenario.Buggify is set, the sessions also force rare paths in themselves: early
+// time-outs, queues with room for one, acknowledgements left out; see package buggify. A
+// correct engine comes to the same history, and [Report] says how often each was taken.
+//
 // A match that was too kind proves nothing, so a [Report] also counts which faults
 // really happened, and says in words what makes it vacuous.
 //

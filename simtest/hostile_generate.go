@@ -4,9 +4,13 @@ package simtest
 func (g *generator) hostile(d *draw) {
 	g.faults = d // during draws from it
 	peer := d.IntN(len(g.s.Peers))
-	kinds := []Kind{Corrupt, Truncate, Stray, Forge, Flood, Change, Equivocate, Misreport}
-	for range d.between(1, 3) {
-		f := Fault{Kind: pick(d, kinds...), At: g.during(), From: []int{peer}}
+	// What ends the match leaves nothing to be done after it.
+	kinds, n := []Kind{Change, Equivocate, Misreport}, 1
+	if d.Chance(3, 5) {
+		kinds, n = []Kind{Corrupt, Truncate, Stray, Forge, Flood}, d.between(1, 3)
+	}
+	for range n {
+		f := Fault{Kind: pick(d, kinds...), At: g.during(0, 60), From: []int{peer}}
 		if victim := d.IntN(len(g.s.Peers)); victim != peer && d.Chance(1, 2) {
 			f.To = []int{victim}
 		}

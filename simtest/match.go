@@ -225,13 +225,14 @@ func (m *match[S, I]) add(i int) error {
 		p.sites = buggify.New(sites.Uint64())
 		c.Buggify = p.sites
 	}
-	if m.game.plant != nil {
-		m.game.plant(p.self, &c)
-	}
 	if d := m.diverged; d != nil && d.peer == p.self {
 		p.truth, c.Step = d.truth, doubled(c.Step, d.tick)
 	}
+	// A divergence is inside what is watched, and what a test plants outside.
 	c.Step = p.runs.around(c.Step)
+	if m.game.plant != nil {
+		m.game.plant(p.self, &c)
+	}
 	if m.s.EffectTolerance > 0 {
 		c.Step = watched(c.Step, &p.told.moves)
 	}
@@ -442,7 +443,7 @@ type tap struct {
 	*loopback.Endpoint
 	trace  *trace
 	silent []time.Duration
-	sent   []Sent // by peer
+	sent   []Sent // by peer, of the session's own
 	// alter returns what is sent in place of a datagram, and said sees a message.
 	alter func(to driftback.Peer, b []byte) []byte
 	said  func(to driftback.Peer)
@@ -529,9 +530,12 @@ func (m *match[S, I]) report() Report {
 	r.Buggified = m.buggified()
 	for _, k := range Kinds {
 		c := FaultCount{Kind: k}
+		begun := false
 		for i, f := range m.s.Faults {
 			if f.Kind == k {
 				c.Planned++
+				// What ends a match is planted, and then leaves nothing to happen to.
+				begun = begun || !m.over || f.At.Duration() < m.net.Now()
 				if m.happens[i] {
 					c.Happened++
 				}
@@ -540,7 +544,7 @@ func (m *match[S, I]) report() Report {
 		if c.Planned > 0 {
 			r.Faults = append(r.Faults, c)
 		}
-		if c.Planned > 0 && c.Happened == 0 && m.violation == nil {
+		if c.Planned > 0 && c.Happened == 0 && begun && m.violation == nil {
 			r.Vacuous = append(r.Vacuous, fmt.Sprintf("no %s happened, of %d planned", k, c.Planned))
 		}
 	}
