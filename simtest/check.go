@@ -3,10 +3,7 @@ package simtest
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
-
-	"github.com/zeebo/xxh3"
 
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/mesh"
@@ -41,6 +38,9 @@ func (p *peer[S, I]) check(r *session.Result, err error) {
 	}
 	if !m.truth.begun {
 		m.truth.begin(p.seed)
+		if m.diverged != nil {
+			m.diverged.truth.begin(p.seed)
+		}
 	}
 	next, final := p.next, p.final
 	p.checkOrder(r, final)
@@ -52,9 +52,12 @@ func (p *peer[S, I]) check(r *session.Result, err error) {
 		return
 	}
 	p.checkFingerprints()
+	p.runs.waits(r)
+	p.checkLimit(r)
 	p.checkEffects(r, errors.Is(err, session.ErrFinished))
 	p.err = err
 	p.checkEnd()
+	p.checkSilence()
 }
 
 // checkOrder checks the numbers of a turn against those of the one before.
@@ -68,7 +71,10 @@ func (p *peer[S, I]) checkOrder(r *session.Result, final driftback.Tick) {
 			p.breaks(RuleMonotonic, p.next, "its input was taken for tick %d and not for %d", r.InputFor, want)
 		}
 	}
-	p.playing = p.playing || r.Phase == session.Advanced || r.Phase == session.Stalled
+	if !p.playing && (r.Phase == session.Advanced || r.Phase == session.Stalled) {
+		p.playing = true
+		clear(p.silent) // whoever had said everything had nothing to repeat
+	}
 	rerun := r.Rerun.To > r.Rerun.From
 	switch {
 	case r.Tick != p.next+advanced:
@@ -102,6 +108,7 @@ func (p *peer[S, I]) checkInputs() {
 			case in != want:
 				p.breaks(RuleInput, t, "it has confirmed %+v of participant %d, who pressed %+v", in, q, want)
 			}
+			p.runs.knows(q, t, in)
 		}
 		p.inputs[q] = t
 		if p.confirmed > owner.published {
@@ -110,7 +117,7 @@ func (p *peer[S, I]) checkInputs() {
 	}
 }
 
-// checkState compares the newest confirmed state with the truth.
+// checkState compares the newest confirmed state with what it should be.
 func (p *peer[S, I]) checkState() {
 	m := p.m
 	t, err := p.session.ConfirmedState(&p.state)
@@ -123,12 +130,12 @@ func (p *peer[S, I]) checkState() {
 		return
 	}
 	p.final = t
-	got, want := m.truth.hasher.Sum(&p.state), m.truth.at(t).sum
+	got, want := m.truth.hasher.Sum(&p.state), p.truth.at(t).sum
 	m.trace.add(uint64(t), uint64(got))
 	if got == want {
 		return
 	}
-	state, same := m.truth.again(t, got)
+	state, same := p.truth.again(t, got)
 	if !same {
 		p.breaks(RulePure, t, "one simulation that ran again with the same inputs is not in the same state as the tick begins")
 	} else {
@@ -158,7 +165,7 @@ func (p *peer[S, I]) checkFingerprints() {
 		if !ok {
 			break // too many wait to be compared; they are bounded below
 		}
-		if want := m.truth.at(p.root).sum; sum != want {
+		if want := p.truth.at(p.root).sum; sum != want {
 			p.breaks(RuleFingerprint, p.root, "it is %v and in truth %v", sum, want)
 		}
 	}
@@ -170,90 +177,12 @@ func (p *peer[S, I]) checkFingerprints() {
 			p.breaks(RuleFingerprint, stats.Agreed, "it says that all agree, and peer %d has not come to it", q.self)
 		}
 	}
+	if t, ok := m.parted(stats.Agreed); ok {
+		p.breaks(RuleFingerprint, t, "it says that all agree on tick %d, and the world of peer %d is another", stats.Agreed, m.diverged.peer)
+	}
 	p.agreed = stats.Agreed
 	if most := p.agreed + (mesh.MaxUncompared+2)*m.every + m.window; p.next > most {
 		p.breaks(RuleWindow, p.next, "tick %d is the newest on which all agree, so it cannot be beyond tick %d", p.agreed, most)
-	}
-}
-
-// checkEffects compares what was told about effects with the truth.
-func (p *peer[S, I]) checkEffects(r *session.Result, finished bool) {
-	m, d := p.m, &p.told
-	for _, e := range r.Effects {
-		if e.Kind == session.Confirmed {
-			for d.tick < p.final && d.n == len(m.truth.at(d.tick).confirmed) {
-				d.tick, d.n = d.tick+1, 0
-			}
-			if d.tick >= p.final || e.Tick != d.tick || e.Effect != m.truth.at(d.tick).confirmed[d.n] {
-				p.breaks(RuleConfirmed, e.Tick, "%+v was told, which is not the next that was raised, and tick %d is the newest confirmed", e, p.final)
-				return
-			}
-			d.n++
-			continue
-		}
-		undone := e.Kind == session.Undone
-		if undone {
-			m.undone++
-		}
-		if !d.happened(tickEffect{e.Tick, e.Effect}, undone) {
-			p.breaks(RuleEffects, e.Tick, "%+v was told and cannot have been", e)
-		}
-	}
-	if r.Phase == session.Ended && !finished {
-		return // the turn stopped before it told
-	}
-	for d.settled < p.final {
-		t := d.settled
-		if raised := m.truth.at(t).raised; !d.settle(t, raised) {
-			p.breaks(RuleEffects, t, "what was told of it is not %+v, which it raised", raised)
-			return
-		}
-	}
-	for ; d.tick < p.final; d.tick, d.n = d.tick+1, 0 {
-		if all := m.truth.at(d.tick).confirmed; d.n < len(all) {
-			p.breaks(RuleConfirmed, d.tick, "tick %d is confirmed and %+v was not told", p.final, all[d.n])
-			return
-		}
-	}
-}
-
-// checkEnd judges why a peer's match has ended.
-func (p *peer[S, I]) checkEnd() {
-	m := p.m
-	if p.err == nil {
-		return
-	}
-	m.trace.add(xxh3.HashString(p.err.Error()))
-	may := m.crashed || m.outlook.silences
-	switch last := driftback.Tick(m.s.Ticks); {
-	case errors.Is(p.err, session.ErrFinished):
-		if p.next != last || p.final != last {
-			p.breaks(RuleEnd, p.next, "it has finished with tick %d next and tick %d confirmed, and not at tick %d", p.next, p.final, last)
-		}
-	case may && errors.Is(p.err, session.ErrPeerLost):
-		m.lost = true
-		p.silent[p.self] = 0
-		if longest := slices.Max(p.silent); longest < m.s.PeerTimeout.Duration() {
-			p.breaks(RuleEnd, p.next, "it listened in vain to nobody for more than %v: %v", longest, p.err)
-		}
-	case may && errors.Is(p.err, session.ErrNeverJoined) && !p.playing:
-		m.lost = true
-	case m.lost && errors.Is(p.err, session.ErrPeerLeft):
-	default:
-		p.breaks(RuleEnd, p.next, "%v", p.err)
-	}
-}
-
-// checkCause judges the ends together: a crash is noticed, unless all that it would have
-// done was already there.
-func (m *match[S, I]) checkCause() {
-	if !m.crashed || m.lost {
-		return
-	}
-	for _, p := range m.peers {
-		if p.gone && p.published < driftback.Tick(m.s.Ticks) {
-			p.breaks(RuleCause, p.published, "it crashed before it pressed the last input, and no other peer calls it lost")
-		}
 	}
 }
 
@@ -261,7 +190,7 @@ func (m *match[S, I]) checkCause() {
 type watch struct {
 	at     time.Duration // since when the slowest has confirmed nothing
 	final  driftback.Tick
-	ending time.Duration // since when somebody is gone; 0: nobody is
+	ending time.Duration // since when the match is over; 0: it is not
 	tick   time.Duration // since when the slowest should have confirmed something
 	all    bool          // everybody plays, and what faults have left behind is over
 }
@@ -272,17 +201,13 @@ func (m *match[S, I]) watchProgress() {
 	if now < m.outlook.quiet || slowest == nil {
 		return
 	}
-	if m.crashed || m.lost {
+	if m.over {
 		// Nobody goes on, and all are to end.
 		if w.ending == 0 {
 			w.ending = now
 		}
-		most := 2*(m.s.PeerTimeout+m.s.RejoinGrace).Duration() + m.outlook.patience
-		if !slowest.playing {
-			most += 2 * joinTimeout // by its own clock, which may be slow
-		}
-		if now-w.ending > most {
-			slowest.breaks(RuleCause, slowest.next, "somebody is gone, and for %v its match has not ended", now-w.ending)
+		if now-w.ending > slowest.bound() {
+			slowest.breaks(RuleCause, slowest.next, "the match is over, and for %v it has not ended here", now-w.ending)
 		}
 		return
 	}
@@ -290,8 +215,12 @@ func (m *match[S, I]) watchProgress() {
 	if moved {
 		w.at, w.final = now, slowest.final
 	}
+	patience := m.outlook.patience
+	if m.hardOfHearing() && slowest.final == driftback.Tick(m.s.Ticks) {
+		patience += 2 * m.s.silence() // the last word of a peer that is done may be lost
+	}
 	switch {
-	case now-w.at > m.outlook.patience:
+	case now-w.at > patience:
 		slowest.breaks(RuleProgress, slowest.confirmed, "all faults were over at %v, and for %v it has confirmed nothing", m.outlook.quiet, now-w.at)
 	case now > m.outlook.limit:
 		slowest.breaks(RuleProgress, slowest.confirmed, "all faults were over at %v, and tick %d should be confirmed by now", m.outlook.quiet, m.s.Ticks)

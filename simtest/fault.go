@@ -30,6 +30,12 @@ const (
 	Block Kind = "block"
 	// Partition: nothing passes between the peers of From and all the others.
 	Partition Kind = "partition"
+	// Throttle: the directions carry Rate bytes per second; what is more waits, and what
+	// waits for too long is dropped.
+	Throttle Kind = "throttle"
+	// Down: the links between From and To go down and come up again, which both ends
+	// see. Whatever had not arrived is gone.
+	Down Kind = "down"
 	// Clog: the peers of From are cut off one by one, Every apart, all stay so for For, and
 	// then they are released in random order, Every apart.
 	Clog Kind = "clog"
@@ -37,10 +43,16 @@ const (
 	Freeze Kind = "freeze"
 	// Crash: From's peers are gone for good, without a word.
 	Crash Kind = "crash"
+	// Leave and Halt: From's peers leave the match, or halt it for everybody.
+	Leave Kind = "leave"
+	Halt  Kind = "halt"
+	// Diverge: From's one peer runs its step twice on Tick, so that its world is another
+	// from then on.
+	Diverge Kind = "diverge"
 )
 
 // Kinds lists every kind.
-var Kinds = [...]Kind{Loss, Bursts, Delay, Reorder, Duplicate, Block, Partition, Clog, Freeze, Crash}
+var Kinds = [...]Kind{Loss, Bursts, Delay, Reorder, Duplicate, Block, Partition, Clog, Throttle, Down, Freeze, Crash, Leave, Halt, Diverge}
 
 // Bounds of a fault.
 const (
@@ -53,7 +65,7 @@ const (
 // Fault is one thing that goes wrong for a while.
 type Fault struct {
 	Kind Kind `json:"kind"`
-	// At is when it begins and For how long it lasts; a Crash lasts for ever.
+	// At is when it begins and For how long it lasts, unless that is for ever.
 	At  Micros `json:"at"`
 	For Micros `json:"for,omitzero"`
 	// From and To are peers; Kind says what they mean to it.
@@ -69,8 +81,9 @@ type Fault struct {
 	Tick int `json:"tick,omitzero"`
 }
 
-// uses says which fields mean something to a kind; the others must be zero.
-type uses struct{ lasts, from, to, share, by, every, rate, tick bool }
+// uses says which fields mean something to a kind, where the others must be zero, and
+// whether it is about peers and not about directions.
+type uses struct{ lasts, from, to, share, by, every, rate, tick, peers bool }
 
 var kindUses = map[Kind]uses{
 	Loss:      {lasts: true, to: true, share: true},
@@ -81,8 +94,13 @@ var kindUses = map[Kind]uses{
 	Block:     {lasts: true, to: true},
 	Partition: {lasts: true, from: true},
 	Clog:      {lasts: true, from: true, every: true},
-	Freeze:    {lasts: true, from: true},
-	Crash:     {from: true},
+	Throttle:  {lasts: true, to: true, rate: true},
+	Down:      {lasts: true, to: true},
+	Freeze:    {lasts: true, from: true, peers: true},
+	Crash:     {from: true, peers: true},
+	Leave:     {from: true, peers: true},
+	Halt:      {from: true, peers: true},
+	Diverge:   {from: true, tick: true, peers: true},
 }
 
 func (s *Scenario) validateFaults() error {
@@ -134,8 +152,14 @@ func (s *Scenario) validateFaults() error {
 					alive--
 				}
 			}
-		case f.Kind != Freeze && len(s.pairs(f)) == 0:
+		case !u.peers && len(s.pairs(f)) == 0:
 			return fmt.Errorf("simtest: fault %d (%s) is between no two peers", i, f.Kind)
+		case f.Kind == Diverge:
+			if err := s.validateDiverge(i, f); err != nil {
+				return err
+			}
+		case f.Kind == Down && s.PeerTimeout == 0:
+			return fmt.Errorf("simtest: fault %d (down) and peerTimeout is 0: a last word that is lost with the link would be waited for without end", i)
 		}
 	}
 	if alive < len(s.Peers) && s.PeerTimeout == 0 {
@@ -149,10 +173,14 @@ func (s *Scenario) validateFaults() error {
 
 // end returns when a fault's effect ends.
 func (f Fault) end() Micros {
-	if f.Kind == Clog {
+	switch f.Kind {
+	case Clog:
 		return f.At + f.For + Micros(2*len(f.From)-2)*f.Every
+	case Throttle:
+		return f.At + f.For + backlog(f.Rate) // what waits keeps its time
+	default:
+		return f.At + f.For
 	}
-	return f.At + f.For
 }
 
 // pair is one direction.
@@ -169,11 +197,12 @@ func (s *Scenario) pairs(f Fault) (list []pair) {
 				concerned = slices.Contains(f.From, a) != slices.Contains(f.From, b)
 			case Clog:
 				concerned = slices.Contains(f.From, a) || slices.Contains(f.From, b)
-			case Freeze, Crash:
+			case Down:
+				concerned = has(f.From, a) && has(f.To, b) || has(f.From, b) && has(f.To, a)
 			default:
 				concerned = has(f.From, a) && has(f.To, b)
 			}
-			if a != b && concerned {
+			if a != b && concerned && !kindUses[f.Kind].peers {
 				list = append(list, pair{a, b})
 			}
 		}
@@ -220,12 +249,13 @@ func (s *Scenario) changes() []change {
 				alone := s.pairs(Fault{Kind: Clog, From: released[j : j+1]})
 				list = append(list, change{f.At + f.For + Micros(len(released)-1+j)*f.Every, i, false, alone, nil})
 			}
-		case Crash:
+		case Crash, Leave, Halt:
 			list = append(list, change{f.At, i, true, nil, f.From})
+		case Diverge: // its time is a tick
 		case Freeze:
 			list = append(list, change{f.At, i, true, nil, f.From}, change{f.end(), i, false, nil, f.From})
 		default:
-			list = append(list, change{f.At, i, true, pairs, nil}, change{f.end(), i, false, pairs, nil})
+			list = append(list, change{f.At, i, true, pairs, nil}, change{f.At + f.For, i, false, pairs, nil})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b change) int { return cmp.Compare(a.at, b.at) })
@@ -246,6 +276,10 @@ func (f Fault) worsen(im *loopback.Impairment) {
 		im.ReorderBy = max(im.ReorderBy, f.By.Duration())
 	case Duplicate:
 		im.Duplicate = either(im.Duplicate, f.Share)
+	case Throttle:
+		if im.BytesPerSecond == 0 || im.BytesPerSecond > f.Rate {
+			im.BytesPerSecond = f.Rate
+		}
 	case Block, Partition, Clog:
 		im.Blocked = true
 	default:
@@ -264,6 +298,10 @@ func (k Kind) happened(s loopback.Stats) uint64 {
 		return s.Reordered
 	case Duplicate:
 		return s.Duplicated
+	case Throttle:
+		return s.Queued + s.Overflowed
+	case Down:
+		return s.Downs
 	case Block, Partition, Clog:
 		return s.Blocked
 	default:
@@ -281,6 +319,7 @@ const (
 	streamGame
 	streamSites
 	streamBuggify
+	streamSync
 )
 
 // random returns the generator for one purpose, and for one thing of its kind.

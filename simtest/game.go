@@ -14,6 +14,9 @@ type Game[S any, I comparable] struct {
 	Name string
 	// Step advances the game by one tick. Required.
 	Step driftback.Step[S, I]
+	// Players is for how many participants the game is at most; 0: for as many as
+	// driftback.MaxParticipants. It is given no scenario with more, so a step may rely on it.
+	Players int
 	// Initial makes the world as tick 0 begins, before Start, anew for every peer and
 	// for the simulation that they are compared with. Nil: the zero value.
 	Initial func() S
@@ -71,12 +74,14 @@ type WitnessState struct {
 	Digest uint64
 	Count  [driftback.MaxParticipants]int64
 	Held   [driftback.MaxParticipants]int16 // for how many ticks each has held button 0
+	Total  [driftback.MaxParticipants]int32 // the same, over all times
 }
 
 // What a step of [Witness] raises.
 const (
 	WitnessPress = iota + 1 // Args[0] has pressed button 0
 	WitnessRound            // confirmed: a number of ticks have passed
+	WitnessBeat             // Args[0] has held button 0 for some ticks more; a wrong guess moves it
 )
 
 // Witness returns a game without any sense that notices everything: each input of each tick
@@ -118,6 +123,9 @@ func witness(s *WitnessState, in []WitnessInput, pass *driftback.Pass) {
 		if i.Buttons&1 == 0 {
 			s.Held[p] = 0
 			continue
+		}
+		if s.Total[p]++; s.Total[p]%8 == 0 {
+			pass.Raise(driftback.Effect{Kind: WitnessBeat, Args: [3]int32{int32(p)}})
 		}
 		if s.Held[p]++; s.Held[p] == 1 {
 			pass.Raise(driftback.Effect{Kind: WitnessPress, Args: [3]int32{int32(p), int32(s.Digest)}})

@@ -5,6 +5,9 @@ import (
 	"github.com/driftback/driftback/rng"
 )
 
+// passing are the kinds that end by themselves, and with them all that they did.
+var passing = []Kind{Loss, Bursts, Delay, Reorder, Duplicate, Block, Partition, Clog, Throttle, Down, Freeze}
+
 // temper says how bad a generated scenario is.
 type temper int
 
@@ -15,7 +18,8 @@ const (
 )
 
 // Generate returns the scenario of a seed: two to four peers, on links from perfect to
-// awful, with up to eight faults. Equal seeds give equal scenarios. What a seed
+// awful, with up to eight faults that pass, and in one of seven something that ends the
+// match. Equal seeds give equal scenarios. What a seed
 // gives may change with this module's version; a scenario's file does not.
 func Generate(seed uint64) Scenario {
 	shape := random(seed, streamShape, 0)
@@ -32,8 +36,11 @@ func Generate(seed uint64) Scenario {
 	for range g.faults.between(int(g.temper), [...]int{2, 4, 8}[g.temper]) {
 		g.fault()
 	}
-	if g.faults.Chance(1, 12) {
-		g.crash()
+	switch g.faults.IntN(20) {
+	case 0, 1, 2:
+		g.ending()
+	case 3:
+		g.absence(false)
 	}
 	buggify := random(seed, streamBuggify, 0)
 	g.s.Buggify = buggify.Chance(1, 3)
@@ -66,7 +73,10 @@ func pick[T any](d *draw, of ...T) T { return of[d.IntN(len(of))] }
 func (g *generator) match() {
 	d, s := g.shape, &g.s
 	s.Frame = pick(d, Micros(16_667), 16_667, 16_667, 16_667, 8_333, 33_333)
-	s.Ticks = d.between(150, 500)
+	s.Ticks = d.between(150, 600)
+	if d.Chance(1, 25) {
+		s.Ticks = d.between(600, 2000)
+	}
 	s.Hold = pick(d, 1, 3, 7, 7, 12)
 	s.Window = pick(d, 0, 0, 0, 1, 2, 5, 20, 60, 200, None)
 	s.FingerprintEvery = pick(d, 0, 0, 0, 1, 3, 32, None)
@@ -74,6 +84,7 @@ func (g *generator) match() {
 	if s.PeerTimeout != 0 {
 		s.RejoinGrace = pick(d, 0, 0, 5*Second)
 	}
+	s.EffectTolerance = pick(d, 0, 0, 0, 0, 0, 1, 3, 10)
 }
 
 func (g *generator) peer() {
@@ -127,8 +138,8 @@ func (g *generator) connect() {
 			if d.Chance(1, 3) {
 				l.Duplicate = d.share(0, loss)
 			}
-			if d.Chance(1, 12) {
-				l.BytesPerSecond = d.between(40_000, 400_000)
+			if d.Chance(1, 12) && g.s.Peers[a].Redundancy < 100 { // the line must carry what it sends
+				l.BytesPerSecond = d.between(30_000, 100_000)
 			}
 			g.s.Links = append(g.s.Links, l)
 		}
@@ -179,7 +190,7 @@ func (g *generator) directions() (from, to []int) {
 
 func (g *generator) fault() {
 	d := g.faults
-	f := Fault{Kind: pick(d, Kinds[:len(Kinds)-1]...), At: g.during()} // not a crash
+	f := Fault{Kind: pick(d, passing...), At: g.during()}
 	f.For = d.time(100, [...]int{300, 800, 2000}[g.temper])
 	switch f.Kind {
 	case Loss:
@@ -206,13 +217,60 @@ func (g *generator) fault() {
 		f.Every = d.time(20, 300)
 	case Freeze:
 		f.From = g.some(1, 2)
-	case Crash: // crash does it
+	case Throttle:
+		f.From, f.To = g.directions()
+		f.Rate = d.between(MinRate, [...]int{8_000, 6_000, 4_000}[g.temper])
+	case Down:
+		f.From, f.To = g.directions()
+		g.missed(8, 20)
+	default: // the others end the match
 	}
 	g.s.Faults = append(g.s.Faults, f)
 }
 
-// crash lets one peer crash, which the others notice after a while.
-func (g *generator) crash() {
-	g.s.PeerTimeout = g.faults.time(3000, 8000)
-	g.s.Faults = append(g.s.Faults, Fault{Kind: Crash, At: g.during(), From: g.some(1, 1)})
+// missed sees to it that a silent peer is missed at some time.
+func (g *generator) missed(low, high int) {
+	if g.s.PeerTimeout == 0 {
+		g.s.PeerTimeout = g.faults.time(1000*low, 1000*high)
+	}
+}
+
+// ending adds one thing that ends the match.
+func (g *generator) ending() {
+	d := g.faults
+	switch kind := pick(d, Crash, Crash, Leave, Halt, Diverge, Block, Partition); kind {
+	case Crash:
+		g.s.PeerTimeout = d.time(3000, 8000)
+		g.s.Faults = append(g.s.Faults, Fault{Kind: Crash, At: g.during(), From: g.some(1, 1)})
+	case Diverge:
+		if g.s.FingerprintEvery == None {
+			g.s.FingerprintEvery = 0
+		}
+		g.s.Faults = append(g.s.Faults, Fault{Kind: Diverge, Tick: d.between(0, g.s.Ticks*7/10), From: g.some(1, 1)})
+	case Block: // a window that is used up
+		g.s.HaltAtLimit, g.s.Window = true, pick(d, 15, 30, 60)
+		two := g.some(2, 2)
+		most := 2 * Micros(g.s.Window+30) * g.s.Frame
+		g.s.Faults = append(g.s.Faults, Fault{Kind: Block, At: g.during(), For: most, From: two[:1], To: two[1:]})
+	case Partition: // a peer that is missed
+		g.absence(true)
+	default:
+		g.s.Faults = append(g.s.Faults, Fault{Kind: kind, At: g.during(), From: g.some(1, 1)})
+	}
+}
+
+// absence makes a peer silent for longer than its time-out, and either for so long that it
+// is lost, or so that it comes back while there is grace.
+func (g *generator) absence(lost bool) {
+	d := g.faults
+	g.s.PeerTimeout = d.time(3000, 4000)
+	f := Fault{Kind: pick(d, Partition, Down, Block), At: g.during(), From: g.some(1, 1)}
+	if lost {
+		g.s.RejoinGrace = pick(d, 0, 0, Second)
+		f.For = g.s.PeerTimeout + g.s.RejoinGrace + d.time(2000, 5000)
+	} else {
+		g.s.RejoinGrace = 12 * Second
+		f.For = g.s.PeerTimeout + d.time(200, 3000)
+	}
+	g.s.Faults = append(g.s.Faults, f)
 }

@@ -1,7 +1,6 @@
 package simtest
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -37,6 +36,7 @@ type match[S any, I comparable] struct {
 	owner    []driftback.Peer // by participant
 	workload func(p driftback.Participant, t driftback.Tick) I
 	truth    *truth[S, I]
+	diverged *diverged[S, I] // nil: no world is to be another
 
 	queue  []event // the next one last
 	nextID uint64
@@ -45,6 +45,7 @@ type match[S any, I comparable] struct {
 
 	changes []change
 	on      [][MaxPeers][MaxPeers]uint8 // by fault: how often a direction has it
+	down    [MaxPeers][MaxPeers]uint8   // how many faults keep a link down, the lower peer first
 	before  []uint64                    // by fault: what its directions had counted when it last began
 	happens []bool                      // by fault
 
@@ -52,10 +53,10 @@ type match[S any, I comparable] struct {
 	outlook       outlook
 	soon          soon
 	watch         watch
-	crashed       bool
-	lost          bool // somebody has ended with ErrPeerLost or ErrNeverJoined
+	causes        []cause
+	over          bool // something was planted, or found, that ends every peer's match
 	violation     *Violation
-	undone        uint64
+	undone, moved uint64
 }
 
 // peer is one process of the match.
@@ -71,6 +72,7 @@ type peer[S any, I comparable] struct {
 	polled  time.Duration // what its clock showed at the last turn
 	frozen  int
 	gone    bool  // it has crashed
+	bids    []int // faults that bid it leave or halt at its next turn
 	err     error // why its match ended
 
 	seed    uint64
@@ -88,6 +90,7 @@ type peer[S any, I comparable] struct {
 	waits            driftback.Tick // this one was confirmed at since and is to be agreed on
 	since            time.Duration
 	told             told
+	truth            *truth[S, I] // what it is compared with
 	runs             *runs[S, I]
 	tally            tally
 	traffic          traffic
@@ -108,13 +111,8 @@ func Play[S any, I comparable](g Game[S, I], s Scenario) (Report, error) {
 }
 
 func newMatch[S any, I comparable](g Game[S, I], s Scenario) (*match[S, I], error) {
-	switch err := s.Validate(); {
-	case err != nil:
+	if err := g.playable(&s); err != nil {
 		return nil, err
-	case g.Step == nil:
-		return nil, errors.New("simtest: Game.Step is nil: it must be the game's step function")
-	case g.Input == nil:
-		return nil, errors.New("simtest: Game.Input is nil: somebody must press something")
 	}
 	hasher, err := fingerprint.New[S]()
 	if err != nil {
@@ -135,12 +133,19 @@ func newMatch[S any, I comparable](g Game[S, I], s Scenario) (*match[S, I], erro
 		delays[p] = s.Peers[peer].InputDelay
 	}
 	m.truth = &truth[S, I]{game: &m.game, inputs: m.workload, delays: delays, hasher: hasher}
+	m.diverge()
 	for i := range s.Peers {
 		for j := range s.Peers {
 			if i != j {
 				m.impair(i, j)
 			}
 		}
+	}
+	if m.outlook.silences {
+		m.silenceMay()
+	}
+	if s.HaltAtLimit {
+		m.limitMay()
 	}
 	// Changes come before frames at the same moment.
 	for i, c := range m.changes {
@@ -163,12 +168,12 @@ func (m *match[S, I]) add(i int) error {
 		period: time.Duration(int64(m.s.Frame) * 1000 * 1_000_000 / int64(1_000_000+is.Skew)),
 		silent: make([]time.Duration, len(m.s.Peers)), inputs: make([]driftback.Tick, len(m.owner)),
 		root: m.every, published: driftback.Tick(is.InputDelay),
-		tally: newTally(len(m.s.Peers), int(m.window)), traffic: newTraffic[I](len(m.s.Peers)),
+		truth: m.truth, tally: newTally(len(m.s.Peers), int(m.window)), traffic: newTraffic[I](len(m.s.Peers)),
 	}
 	p.runs = newRuns(p)
 	nonce := random(m.s.Seed, streamGame, uint64(i))
 	c := session.Config[S, I]{
-		Step: p.runs.around(m.game.Step), Transport: &tap{Endpoint: p.end, trace: &m.trace, silent: p.silent, sent: p.tally.turn},
+		Step: m.game.Step, Transport: &tap{Endpoint: p.end, trace: &m.trace, silent: p.silent, sent: p.tally.turn},
 		Self: p.self, Players: m.owner, Match: m.s.Seed, Game: m.game.Name, Build: "simtest",
 		Nonce:      nonce.Uint64() | 1<<63, // never 0
 		InputDelay: is.InputDelay, Redundancy: is.Redundancy,
@@ -192,7 +197,7 @@ func (m *match[S, I]) add(i int) error {
 	if m.s.HaltAtLimit {
 		c.AtLimit = session.Halt
 	}
-	if m.s.crashes() {
+	if m.s.ends() {
 		c.JoinTimeout = joinTimeout
 	}
 	if m.s.Buggify {
@@ -200,8 +205,16 @@ func (m *match[S, I]) add(i int) error {
 		p.sites = buggify.New(sites.Uint64())
 		c.Buggify = p.sites
 	}
+	// What diverges does so inside what is watched, and what is planted around it.
+	if d := m.diverged; d != nil && d.peer == p.self {
+		p.truth, c.Step = d.truth, doubled(c.Step, d.tick)
+	}
+	c.Step = p.runs.around(c.Step)
 	if m.game.plant != nil {
 		m.game.plant(p.self, &c)
+	}
+	if m.s.EffectTolerance > 0 {
+		c.Step = watched(c.Step, &p.told.moves)
 	}
 	var err error
 	if p.session, err = session.New(c); err != nil {
@@ -244,11 +257,11 @@ func (m *match[S, I]) run() {
 			m.watchProgress()
 		}
 	}
-	if m.violation == nil {
-		m.checkCause()
-	}
 	for i := range m.on {
 		m.stop(i)
+	}
+	if d := m.diverged; d != nil && m.peers[d.peer].final > d.tick && m.truth.at(d.tick+1).sum != d.truth.at(d.tick+1).sum {
+		m.happens[d.fault] = true
 	}
 }
 
@@ -291,25 +304,56 @@ func (m *match[S, I]) apply(c change) {
 	if c.on {
 		m.before[c.fault] = m.count(c.fault)
 	}
+	if f.Kind == Down {
+		m.takeDown(c)
+	}
 	for _, i := range c.peers {
-		switch p := m.peers[i]; {
-		case f.Kind == Freeze && c.on:
-			p.frozen++
-		case f.Kind == Freeze:
-			p.frozen--
-		case !p.gone: // a crash
-			if p.err == nil {
-				m.happens[c.fault], m.crashed = true, true
+		m.peers[i].befall(c.fault, c.on)
+	}
+}
+
+// takeDown lets links go down or come up again.
+func (m *match[S, I]) takeDown(c change) {
+	for _, d := range c.pairs {
+		var err error
+		switch down := &m.down[d.from][d.to]; {
+		case d.from > d.to: // a link is both of its directions
+		case c.on:
+			*down++
+			err = m.net.TakeDown(driftback.Peer(d.from), driftback.Peer(d.to))
+		default:
+			if *down--; *down == 0 {
+				err = m.net.BringUp(driftback.Peer(d.from), driftback.Peer(d.to))
 			}
-			p.gone = true
-			p.end.Crash()
 		}
+		if err != nil {
+			panic(err) // the peers of a valid scenario are peers of the network
+		}
+	}
+}
+
+// befall lets a fault that is about peers begin or end for this one.
+func (p *peer[S, I]) befall(fault int, on bool) {
+	switch kind := p.m.s.Faults[fault].Kind; {
+	case kind == Freeze && on:
+		p.frozen++
+	case kind == Freeze:
+		p.frozen--
+	case kind == Leave || kind == Halt:
+		p.bids = append(p.bids, fault)
+	case kind == Crash && !p.gone:
+		if p.err == nil {
+			p.m.happens[fault] = true
+			p.m.gone(p.self, true)
+		}
+		p.gone = true
+		p.end.Crash()
 	}
 }
 
 // stop notes whether a fault has done something since it began.
 func (m *match[S, I]) stop(fault int) {
-	if m.s.Faults[fault].Kind != Freeze && m.count(fault) > m.before[fault] {
+	if m.count(fault) > m.before[fault] {
 		m.happens[fault] = true
 	}
 }
@@ -352,6 +396,7 @@ func (p *peer[S, I]) frame(at time.Duration) {
 	for _, q := range p.is.Plays {
 		p.local = append(p.local, p.m.workload(driftback.Participant(q), p.next+driftback.Tick(p.is.InputDelay)))
 	}
+	p.obey()
 	r, err := p.session.Tick(now, p.local...)
 	stats := p.session.Stats()
 	p.checkTraffic(now, r.Tick > p.next, &stats)
@@ -385,8 +430,10 @@ func (t *tap) SendReliable(to driftback.Peer, b []byte) error {
 func (t *tap) Receive() (transport.Message, bool) {
 	m, ok := t.Endpoint.Receive()
 	if ok {
+		if m.Kind != transport.Down {
+			t.silent[m.From] = 0
+		}
 		t.trace.add(3, uint64(m.From), uint64(m.Kind), uint64(len(m.Data)))
-		t.silent[m.From] = 0
 	}
 	return m, ok
 }
@@ -405,7 +452,7 @@ func (t *trace) add(values ...uint64) {
 func (m *match[S, I]) report() Report {
 	r := Report{
 		Trace: uint64(m.trace), Violation: m.violation, Events: m.events, Simulated: m.net.Now(),
-		Confirmed: driftback.Tick(m.s.Ticks), Undone: m.undone,
+		Confirmed: driftback.Tick(m.s.Ticks), Undone: m.undone, Moved: m.moved,
 	}
 	for _, p := range m.peers {
 		one := p.report()
@@ -445,7 +492,7 @@ func (m *match[S, I]) report() Report {
 	if m.violation != nil {
 		return r // it stopped there, which proves enough
 	}
-	if r.Rollbacks == 0 && m.s.needsGuesses() && !m.crashed {
+	if r.Rollbacks == 0 && m.s.needsGuesses() && !m.over {
 		r.Vacuous = append(r.Vacuous, "nothing was rolled back, although the links are slow enough: does the workload press anything?")
 	}
 	if r.Confirmed == 0 {

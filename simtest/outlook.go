@@ -21,6 +21,10 @@ type outlook struct {
 	silences bool
 }
 
+// maxDispute is for how long a peer that has found a difference waits for the other to
+// find it too.
+const maxDispute = 5 * Second
+
 // window returns how many ticks may be predicted.
 func (s *Scenario) window() int {
 	if s.Window == 0 {
@@ -37,10 +41,13 @@ func (s *Scenario) every() int {
 	return max(s.FingerprintEvery, 0)
 }
 
-// crashes reports whether a peer crashes.
-func (s *Scenario) crashes() bool {
-	return slices.ContainsFunc(s.Faults, func(f Fault) bool { return f.Kind == Crash })
+// has reports whether there is a fault of one of the kinds.
+func (s *Scenario) has(kinds ...Kind) bool {
+	return slices.ContainsFunc(s.Faults, func(f Fault) bool { return slices.Contains(kinds, f.Kind) })
 }
+
+// ends reports whether a peer may be gone before another has begun to play.
+func (s *Scenario) ends() bool { return s.HaltAtLimit || s.has(Crash, Leave, Halt, Diverge, Down) }
 
 // late returns by how much a datagram is late at the most when nothing is wrong and no
 // line is full.
@@ -68,10 +75,14 @@ func backlog(rate int) Micros {
 }
 
 func (s *Scenario) outlook() outlook {
-	late := s.late() + s.queued()
-	worst := late // with every fault at once
+	late, worst := s.late()+s.queued(), s.late() // worst: with every fault at once
 	var quiet, slowest Micros
 	for _, f := range s.Faults {
+		switch f.Kind {
+		case Crash, Leave, Halt, Diverge: // they end the match, and disturb nothing before
+			continue
+		default:
+		}
 		quiet = max(quiet, f.end())
 		worst += f.By
 	}
@@ -86,7 +97,14 @@ func (s *Scenario) outlook() outlook {
 	// A handshake is five reliable messages in a row, each of which may be lost, and
 	// late by a round trip for it, eight times. An input rides in every packet until it
 	// has come.
-	o.patience = (2*Second + 64*slowest + 5*(17*worst+200*Millisecond)).Duration()
+	messages := Micros(5)
+	if s.has(Down) { // a link comes up by three
+		messages += 3
+	}
+	o.patience = (2*Second + 64*slowest + messages*(17*worst+s.queued()+200*Millisecond)).Duration()
+	if s.has(Diverge) {
+		o.patience += 2 * maxDispute.Duration()
+	}
 	// A window of ticks takes as long as an input takes to come, and a few frames.
 	perTick := max(slowest, (late+10*slowest)/Micros(max(s.window()+delay, 1)))
 	ticks := 3 * Micros(s.Ticks) * perTick
@@ -103,7 +121,7 @@ func (s *Scenario) outlook() outlook {
 		ticks *= 8
 	}
 	o.limit = (quiet + ticks + 2*(s.PeerTimeout+s.RejoinGrace)).Duration() + 4*o.patience
-	if s.crashes() {
+	if s.ends() {
 		o.limit += 2 * joinTimeout
 	}
 	o.silences = s.silences(late)
@@ -116,7 +134,8 @@ func (s *Scenario) silences(late Micros) bool {
 	if s.PeerTimeout == 0 {
 		return false
 	}
-	if 2*late > s.PeerTimeout {
+	long := s.PeerTimeout + s.RejoinGrace
+	if 2*late > long {
 		return true
 	}
 	arrives := 1.0
@@ -128,29 +147,33 @@ func (s *Scenario) silences(late Micros) bool {
 			arrives *= 1 - f.Share
 		}
 	}
-	var silent []Fault
+	type span struct{ from, to Micros }
+	var silent []span
 	for _, f := range s.Faults {
+		end := f.end() + late + Second/2
 		switch f.Kind {
 		case Loss, Bursts:
 			if arrives > 0.4 { // thirty in a row are not lost
 				continue
 			}
 		case Delay, Reorder: // what was sent just before comes, and then nothing for a while
-			f.For = f.By
-		case Duplicate, Crash:
+			end -= f.For - f.By
+		case Down: // it comes up by three messages, each of which may be late eight times
+			end += 3 * 17 * (late + 25*Millisecond)
+		case Duplicate, Crash, Leave, Halt, Diverge:
 			continue
 		default:
 		}
-		silent = append(silent, f)
+		silent = append(silent, span{f.At, end})
 	}
-	slices.SortFunc(silent, func(a, b Fault) int { return cmp.Compare(a.At, b.At) })
+	slices.SortFunc(silent, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	var from, to Micros
 	for _, f := range silent {
-		if f.At > to {
-			from = f.At
+		if f.from > to {
+			from = f.from
 		}
-		to = max(to, f.end()+late+Second/2)
-		if to-from >= s.PeerTimeout {
+		to = max(to, f.to)
+		if to-from >= long {
 			return true
 		}
 	}

@@ -265,7 +265,18 @@ var planted = map[string]struct {
 			Peers:  []simtest.Peer{{Plays: []int{0}}, {Plays: []int{1}}, {Plays: []int{2}}},
 			Faults: []simtest.Fault{{Kind: simtest.Crash, At: 2 * simtest.Second, From: []int{1}}},
 		},
-		rule: simtest.RuleCause, says: "somebody is gone",
+		rule: simtest.RuleCause, says: "the match is over, and for",
+	},
+	"a peer that is called lost too late": {
+		game: func() game {
+			return simtest.Witness().Plant(func(_ driftback.Peer, c *config) { c.PeerTimeout = c.PeerTimeout * 3 / 2 })
+		},
+		scenario: &simtest.Scenario{
+			Version: simtest.Version, Ticks: 300, Frame: 16_667, Hold: 3, PeerTimeout: simtest.MinPeerTimeout,
+			Peers:  []simtest.Peer{{Plays: []int{0}}, {Plays: []int{1}}, {Plays: []int{2}}},
+			Faults: []simtest.Fault{{Kind: simtest.Crash, At: 2 * simtest.Second, From: []int{1}}},
+		},
+		rule: simtest.RuleCause, says: "in vain for",
 	},
 	"a peer that is called lost too soon": {
 		game: func() game {
@@ -276,7 +287,7 @@ var planted = map[string]struct {
 			Peers:  []simtest.Peer{{Plays: []int{0}}, {Plays: []int{1}}, {Plays: []int{2}}},
 			Faults: []simtest.Fault{{Kind: simtest.Crash, At: 2 * simtest.Second, From: []int{1}}},
 		},
-		rule: simtest.RuleEnd, says: "it listened in vain to nobody for more than",
+		rule: simtest.RuleEnd, says: "in vain for only",
 	},
 	"bytes that are no packet": {
 		game: func() game {
@@ -305,7 +316,7 @@ var planted = map[string]struct {
 				}
 			})
 		},
-		rule: simtest.RuleRun, says: "it is confirmed and was last run on",
+		rule: simtest.RuleRun, says: "was last run on",
 	},
 	"a guess that is another one": {
 		game: func() game {

@@ -27,9 +27,9 @@ const (
 	RuleConfirmed   Rule = "confirmed effects are told once, in order, as soon as their tick is confirmed"
 	RuleProgress    Rule = "once faults have ended, every peer goes on to the end"
 	RuleHonest      Rule = "honest peers refuse nothing of each other's"
-	RuleRun         Rule = "a confirmed tick was last run on the inputs that were pressed for it"
+	RuleRun         Rule = "a tick was last run on the inputs that are known of it"
 	RuleGuess       Rule = "a missing input is guessed from the newest one that is confirmed before its tick"
-	RuleThrift      Rule = "nothing is run again without need, and no more is sent than the bounds allow"
+	RuleThrift      Rule = "no tick waits or is run again without need, and no more is sent than the bounds allow"
 	RuleWorkload    Rule = "the game's Valid knows every input of its own workload"
 	RuleReplay      Rule = "the same scenario gives the same events"
 )
@@ -126,6 +126,9 @@ type Report struct {
 	Deepest                        int
 	// Undone counts effects that were guessed and taken back.
 	Undone uint64
+	// Moved counts those that were moved by no more than is tolerated, and not told
+	// again.
+	Moved uint64
 	// Datagrams counts what was sent, Lost and Blocked what never arrived.
 	Datagrams, Lost, Blocked uint64
 	// Peers has each peer's own figures, by number.

@@ -39,9 +39,10 @@ type Options struct {
 	Budget int
 }
 
-// Run plays the matches of many seeds, each twice, and fails the test at the first that
-// breaks a rule: with the rule, the seed, the file of its scenario and that of a smaller
-// one that breaks the same rule, the command that replays it, and the commit. It also fails if
+// Run begins with [Sync], which names the commonest mistakes best. Then it plays the
+// matches of many seeds, each twice, and fails the test at the first that breaks a rule:
+// with the rule, the seed, the file of its scenario and that of a smaller one that breaks
+// the same rule, the command that replays it, and the commit. It also fails if
 // more than half of the matches are vacuous, or if ten and more rolled nothing back.
 //
 // -simtest.scenario=FILE plays that file and nothing else.
@@ -51,6 +52,7 @@ func Run[S any, I comparable](t testing.TB, g Game[S, I], o Options) {
 		runFile(t, g, *scenarioFlag)
 		return
 	}
+	Sync(t, g)
 	if o.Dir != "" {
 		kept, err := filepath.Glob(filepath.Join(o.Dir, "simtest-*.json"))
 		if err != nil {
@@ -115,7 +117,7 @@ func Run[S any, I comparable](t testing.TB, g Game[S, I], o Options) {
 // Check plays the scenario of a seed twice. The report is that of the first play; its
 // violation may be that the second was another.
 func Check[S any, I comparable](g Game[S, I], seed uint64) (Report, error) {
-	return CheckScenario(g, Generate(seed))
+	return CheckScenario(g, g.Scenario(seed))
 }
 
 // CheckScenario plays a scenario twice, as Check does that of a seed.
@@ -161,7 +163,7 @@ func runFile[S any, I comparable](t testing.TB, g Game[S, I], name string) {
 	case err != nil:
 		t.Fatalf("%s: %v", name, err)
 	case r.Violation != nil:
-		t.Fatalf("%v\n  scenario %s, trace %016x\n  %s\n  commit %s", r.Violation, name, r.Trace, r.String(), commit.Find())
+		t.Fatalf("%v\n  scenario %s, trace %016x\n  %s\n  commit %s%s", r.Violation, name, r.Trace, r.String(), commit.Find(), explain(g, r.Violation, s))
 	}
 	t.Logf("%s breaks no rule, trace %016x: %s", name, r.Trace, r.String())
 }
@@ -172,7 +174,7 @@ func fail[S any, I comparable](t testing.TB, g Game[S, I], seed uint64, o Option
 	if o.Budget == 0 {
 		o.Budget = DefaultBudget
 	}
-	s := Generate(seed)
+	s := g.Scenario(seed)
 	small, r, err := Shrink(g, s, o.Budget)
 	if err != nil {
 		t.Fatal(err)
@@ -195,8 +197,9 @@ func fail[S any, I comparable](t testing.TB, g Game[S, I], seed uint64, o Option
 	if err != nil {
 		t.Fatalf("%v\n  seed %d, and its scenario cannot be kept: %v", r.Violation, seed, err)
 	}
-	t.Fatalf("%v\n  seed %d: %s\n  shrunk:  %s (%d ticks, %d peers, %d faults)\n  replay:  %s\n  commit %s",
-		r.Violation, seed, whole, file, small.Ticks, len(small.Peers), len(small.Faults), command(t.Name(), file), commit.Find())
+	t.Fatalf("%v\n  seed %d: %s\n  shrunk:  %s (%d ticks, %d peers, %d faults)\n  replay:  %s\n  commit %s%s",
+		r.Violation, seed, whole, file, small.Ticks, len(small.Peers), len(small.Faults), command(t.Name(), file), commit.Find(),
+		explain(g, r.Violation, small, s))
 }
 
 // command returns what a person types to play a scenario under a test.

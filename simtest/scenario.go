@@ -50,7 +50,8 @@ const (
 	MaxTolerance    = 60      // ticks, of effects
 	MaxLatency      = Second  // of a link's latency, jitter and reordering each
 	MaxLoss         = 0.5     // of a link for good; a fault's may be 1
-	MinRate         = 4_000   // bytes per second, of a link or a fault
+	MinRate         = 2_000   // bytes per second, of a fault
+	MinLinkRate     = 16_000  // the same, of a link
 	MaxRate         = 1 << 30 // the same
 	MaxScenarioSize = 1 << 20 // bytes of JSON
 	maxInterval     = session.DefaultHistory / 2
@@ -116,7 +117,8 @@ type Link struct {
 	Loss      float64 `json:"loss,omitzero"`
 	Reorder   float64 `json:"reorder,omitzero"`
 	Duplicate float64 `json:"duplicate,omitzero"`
-	// BytesPerSecond is what the direction carries; 0: as much as is sent.
+	// BytesPerSecond is what the direction carries; 0: as much as is sent. Where it is
+	// less than what the peer goes on sending, the match may not go on.
 	BytesPerSecond int `json:"bytesPerSecond,omitzero"`
 }
 
@@ -299,7 +301,7 @@ func (s *Scenario) validateLinks() error {
 			return fmt.Errorf("simtest: %s is given twice", in("the link"))
 		}
 		seen[l.From][l.To] = true
-		rate := bound{in("bytesPerSecond"), int64(l.BytesPerSecond), MinRate, MaxRate, false}
+		rate := bound{in("bytesPerSecond"), int64(l.BytesPerSecond), MinLinkRate, MaxRate, false}
 		if l.BytesPerSecond == 0 {
 			rate.low = 0
 		}

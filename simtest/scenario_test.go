@@ -69,11 +69,11 @@ func TestAScenarioOutOfItsBoundsIsRefusedInASentence(t *testing.T) {
 		"haltAtLimit is set and window is -1": func(s *simtest.Scenario) {
 			s.HaltAtLimit, s.Window, s.Peers[0].InputDelay, s.Peers[1].InputDelay = true, simtest.None, 1, 1
 		},
-		"bytesPerSecond from peer 0 to 1 is 3999: from 4000 to": func(s *simtest.Scenario) { s.Links[0].BytesPerSecond = 3999 },
-		"rate of fault 0 (loss) is 4000: from 0 to 0":           fault(simtest.Fault{Kind: simtest.Loss, For: simtest.Second, Share: 1, Rate: 4000}),
-		"tick of fault 0 (loss) is 1: from 0 to 0":              fault(simtest.Fault{Kind: simtest.Loss, For: simtest.Second, Share: 1, Tick: 1}),
-		"the number of peers is 0":                              func(s *simtest.Scenario) { s.Peers = nil },
-		"the number of peers is 17":                             func(s *simtest.Scenario) { s.Peers = make([]simtest.Peer, 17) },
+		"bytesPerSecond from peer 0 to 1 is 15999: from 16000 to": func(s *simtest.Scenario) { s.Links[0].BytesPerSecond = 15999 },
+		"rate of fault 0 (loss) is 4000: from 0 to 0":             fault(simtest.Fault{Kind: simtest.Loss, For: simtest.Second, Share: 1, Rate: 4000}),
+		"tick of fault 0 (loss) is 1: from 0 to 0":                fault(simtest.Fault{Kind: simtest.Loss, For: simtest.Second, Share: 1, Tick: 1}),
+		"the number of peers is 0":                                func(s *simtest.Scenario) { s.Peers = nil },
+		"the number of peers is 17":                               func(s *simtest.Scenario) { s.Peers = make([]simtest.Peer, 17) },
 		"the peers play 17 participants": func(s *simtest.Scenario) {
 			s.Peers[0].Plays = make([]int, 16)
 		},

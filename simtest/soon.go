@@ -73,7 +73,8 @@ func (s *Scenario) soon(o *outlook) soon {
 		v.from = o.patience
 	}
 	v.from += o.quiet
-	if s.Buggify || s.queued() > 0 { // a line that is full loses more than its share
+	// A line that is full loses more than its share, and a desync is talked over.
+	if s.Buggify || s.queued() > 0 || s.has(Diverge) {
 		v.tick, v.agreement = o.patience, o.patience
 		return v
 	}
@@ -101,7 +102,7 @@ func (m *match[S, I]) watchTick(now time.Duration, slowest *peer[S, I], moved bo
 	w := &m.watch
 	w.all = now >= m.soon.from
 	for _, p := range m.peers {
-		w.all = w.all && p.playing && p.err == nil // who has finished sends nothing more
+		w.all = w.all && p.playing && !p.gone && p.err == nil // who has finished sends nothing more
 	}
 	if moved || !w.all || slowest.final >= driftback.Tick(m.s.Ticks) {
 		w.tick = now
@@ -111,12 +112,15 @@ func (m *match[S, I]) watchTick(now time.Duration, slowest *peer[S, I], moved bo
 	}
 }
 
-// full reports whether a peer has to wait for the others to agree, which is watched by
+// full reports whether some peer has to wait for the others to agree, which is watched by
 // itself.
 func (m *match[S, I]) full() bool {
-	return m.every > 0 && len(m.peers) > 1 && slices.ContainsFunc(m.peers, func(p *peer[S, I]) bool {
-		return !p.gone && p.err == nil && p.final >= p.agreed+mesh.MaxUncompared*m.every
-	})
+	return slices.ContainsFunc(m.peers, func(p *peer[S, I]) bool { return !p.gone && p.err == nil && p.full() })
+}
+
+func (p *peer[S, I]) full() bool {
+	m := p.m
+	return m.every > 0 && len(m.peers) > 1 && p.final >= p.agreed+mesh.MaxUncompared*m.every
 }
 
 // watchAgreement checks that what all peers have confirmed is agreed on as soon as it

@@ -82,7 +82,8 @@ func (t *truth[S, I]) again(n driftback.Tick, other fingerprint.Sum) (state *S, 
 
 // told is what a peer was told about effects.
 type told struct {
-	open []tickEffect // happened, not undone, and their tick is not yet final
+	open  []tickEffect // happened, not undone, and their tick is not yet final
+	moves moves
 	// tick and n say which confirmed effect comes next.
 	tick driftback.Tick
 	n    int

@@ -8,9 +8,11 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 )
 
@@ -45,9 +47,9 @@ func (t Tree) String() string {
 // that have no git, or cannot start it.
 const Variable = "DRIFTBACK_COMMIT"
 
-// Find returns what this program was built from: what the go command knew, or else what
-// git says of the working directory, in which go test and go run have just built. It looks
-// once.
+// Find returns what this program was built from: what the go command knew, or else, in a
+// test and under go run, which have just built it where it runs, what git says of the
+// working directory. It looks once.
 var Find = sync.OnceValue(func() Tree {
 	if v := os.Getenv(Variable); v != "" {
 		return Tree{Release: v}
@@ -57,8 +59,15 @@ var Find = sync.OnceValue(func() Tree {
 			return t
 		}
 	}
-	return inFolder("")
+	if exe, err := os.Executable(); testing.Testing() || err == nil && JustBuilt(exe) {
+		return inFolder("")
+	}
+	return Tree{}
 })
+
+// JustBuilt reports whether a program's file is where go run and go test put those that
+// they build for one run.
+func JustBuilt(exe string) bool { return strings.Contains(filepath.ToSlash(exe), "/go-build") }
 
 // built returns what the go command wrote into the program.
 func built(info *debug.BuildInfo) (t Tree) {

@@ -53,7 +53,7 @@ func keepAll[S any, I comparable](ctx context.Context, g simtest.Game[S, I], o O
 	for i := range failures {
 		f := &failures[i]
 		f.Commit = commit.Find().String()
-		s := simtest.Generate(f.Seed)
+		s := g.Scenario(f.Seed)
 		name := fmt.Sprintf("simtest-%s-%d.json", safe(g.Name), f.Seed)
 		var err error
 		if f.Whole, err = files.Write(o.Dir, "whole-"+name, s.JSON()); err != nil {

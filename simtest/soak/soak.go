@@ -231,7 +231,7 @@ func playSeed[S any, I comparable](g simtest.Game[S, I], seed uint64, once bool)
 	done := outcome{seed: seed}
 	done.err = guard(func() (err error) {
 		start := time.Now()
-		s := simtest.Generate(seed)
+		s := g.Scenario(seed)
 		done.peers = len(s.Peers)
 		done.report, err = simtest.Play(g, s)
 		done.played = time.Since(start)

@@ -139,7 +139,7 @@ func (j *job) say(text string) error {
 func again(c *cli.Command, g Game, several bool) string {
 	words := strings.Fields(c.FullName())
 	words[0] = os.Args[0]
-	if exe, err := os.Executable(); err == nil && strings.Contains(filepath.ToSlash(exe), "/go-build") {
+	if exe, err := os.Executable(); err == nil && commit.JustBuilt(exe) {
 		if info, ok := debug.ReadBuildInfo(); ok && info.Path != "" {
 			words[0] = "go run " + info.Path
 		}

@@ -1,0 +1,185 @@
+package simtest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/session"
+)
+
+// cause is something that was planted and ends the match: from when on it does, which
+// ends it allows at the peers where it is, and which others may find out for themselves.
+// What a peer ends with because another told it is judged by who told it; see tells.
+type cause struct {
+	at []driftback.Peer
+	// here are the ends that it allows at, elsewhere those at other peers.
+	here, elsewhere []like
+	// wrong returns in words why an allowed end may not be after all, or "". Nil allows it.
+	wrong func(p driftback.Peer, err error) string
+	// may says that the match can go on nevertheless, until it has ended for some peer.
+	// Otherwise every match must end from now on, within bound.
+	may bool
+}
+
+// like reports whether an error is of some sort.
+type like func(err error) bool
+
+// is is every error that wraps target.
+func is(target error) like { return func(err error) bool { return errors.Is(err, target) } }
+
+// as is every error that wraps an E.
+func as[E error]() like {
+	return func(err error) bool {
+		var e E
+		return errors.As(err, &e)
+	}
+}
+
+// plant makes a cause count from now on.
+func (m *match[S, I]) plant(c cause) {
+	m.causes = append(m.causes, c)
+	if !c.may {
+		m.over = true
+	}
+}
+
+// allows reports whether a peer may end so because of the cause, and if the sort is right
+// but the circumstances are not, in words why it may not.
+func (c *cause) allows(p driftback.Peer, err error) (ok bool, wrong string) {
+	list := c.elsewhere
+	if slices.Contains(c.at, p) {
+		list = c.here
+	}
+	if !slices.ContainsFunc(list, func(l like) bool { return l(err) }) {
+		return false, ""
+	}
+	if c.wrong != nil {
+		wrong = c.wrong(p, err)
+	}
+	return wrong == "", wrong
+}
+
+// tells are the ends of which one peer tells another: what the teller's own match ended
+// with, what the other's then ends with, and in which words. The first that the teller's end
+// is like counts.
+var tells = []struct {
+	teller like
+	ends   error
+	words  string
+}{
+	{is(session.ErrLeft), session.ErrPeerLeft, "it left"},
+	{is(session.ErrPeerLost), session.ErrPeerLeft, "it lost peer "},
+	{is(session.ErrPeerLeft), session.ErrPeerLeft, "another peer left"},
+	{is(session.ErrNeverJoined), session.ErrNeverJoined, ""},
+	{heard(session.ErrHalted), session.ErrPeerLeft, "another peer halted the match"},
+	{heard(session.ErrRefused), session.ErrRefused, "another peer refused the match"},
+	{is(session.ErrHalted), session.ErrHalted, ""},
+	{is(session.ErrPredictionLimit), session.ErrHalted, "its prediction window is used up"},
+	{as[*session.DesyncError](), session.ErrHalted, "the states differ as tick "},
+	{as[*session.ConflictError](), session.ErrHalted, " sent two inputs of participant "},
+}
+
+// heard is every error with which a match ends because another peer told it to end so.
+func heard(target error) like {
+	return func(err error) bool {
+		_, of, _ := teller(err)
+		return of == target
+	}
+}
+
+// teller returns which peer told the one that ended with err, what it ends with because
+// of that and in which words; target is nil for what it found out for itself.
+func teller(err error) (peer driftback.Peer, target error, words string) {
+	for _, target := range []error{session.ErrPeerLeft, session.ErrHalted, session.ErrNeverJoined, session.ErrRefused} {
+		_, rest, ok := strings.Cut(err.Error(), target.Error())
+		if !ok || !errors.Is(err, target) {
+			continue
+		}
+		for _, by := range []string{": ", " by ", ", says "} {
+			var n int
+			if tail, ok := strings.CutPrefix(rest, by+"peer "); ok {
+				if _, err := fmt.Sscan(strings.FieldsFunc(tail, func(c rune) bool { return c < '0' || c > '9' })[0], &n); err != nil {
+					continue
+				}
+				_, words, _ = strings.Cut(tail, ": ")
+				return driftback.Peer(n), target, words
+			}
+		}
+	}
+	return 0, nil, ""
+}
+
+// checkEnd judges why a peer's match has ended.
+func (p *peer[S, I]) checkEnd() {
+	m := p.m
+	if p.err == nil {
+		return
+	}
+	m.trace.add(xxh3.HashString(p.err.Error()))
+	if errors.Is(p.err, session.ErrFinished) {
+		if last := driftback.Tick(m.s.Ticks); p.next != last || p.final != last {
+			p.breaks(RuleEnd, p.next, "it has finished with tick %d next and tick %d confirmed, and not at tick %d", p.next, p.final, last)
+		}
+		p.checkDiverged()
+		return
+	}
+	if wrong := p.wrongEnd(); wrong != "" {
+		p.breaks(RuleEnd, p.next, "%s", wrong)
+		return
+	}
+	m.gone(p.self, m.s.has(Crash, Down))
+}
+
+// wrongEnd returns in words what is wrong with a peer's end, or "".
+func (p *peer[S, I]) wrongEnd() (wrong string) {
+	if by, ends, words := teller(p.err); ends != nil {
+		return p.m.wrongWord(by, ends, words, p.err)
+	}
+	wrong = p.err.Error()
+	for i := range p.m.causes {
+		ok, why := p.m.causes[i].allows(p.self, p.err)
+		if ok {
+			return ""
+		}
+		if why != "" {
+			wrong = why + ": " + p.err.Error()
+		}
+	}
+	return wrong
+}
+
+// wrongWord judges an end of which another peer is said to have told: that one's match
+// has ended before, and so that it tells this.
+func (m *match[S, I]) wrongWord(by driftback.Peer, ends error, words string, err error) string {
+	if int(by) >= len(m.peers) {
+		return fmt.Sprintf("there is no peer %d: %v", by, err)
+	}
+	source := m.peers[by].err
+	for _, t := range tells {
+		if source != nil && t.teller(source) {
+			if t.ends != ends || !strings.Contains(words, t.words) {
+				return fmt.Sprintf("peer %d has ended with %q, of which others hear as %q: %v", by, source, t.words, err)
+			}
+			return ""
+		}
+	}
+	return fmt.Sprintf("peer %d has told nobody to end, and its own end is %v: %v", by, source, err)
+}
+
+// bound returns within which time a match that is over has ended for a peer: the word of
+// it has come, or the peer has been listened to in vain for long enough.
+func (p *peer[S, I]) bound() time.Duration {
+	m := p.m
+	// By its own clock, which may be slow.
+	most := m.outlook.patience + 2*m.s.silence()
+	if !p.playing {
+		most += 2 * joinTimeout
+	}
+	return most
+}

@@ -1,0 +1,46 @@
+package simtest
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Scenario returns the scenario of a seed, as [Generate] makes it but for what
+// Game.Players cuts off: participants that share a peer, then whole peers, and faults that
+// then would be between nobody.
+func (g Game[S, I]) Scenario(seed uint64) Scenario {
+	s := Generate(seed)
+	if g.Players > 0 {
+		s.limit(g.Players)
+	}
+	return s
+}
+
+func (s *Scenario) limit(players int) {
+	for i := len(s.Peers) - 1; i >= 0; i-- {
+		over := s.participants() - players
+		if plays := s.Peers[i].Plays; over > 0 && len(plays) > 1 {
+			s.Peers[i].Plays = plays[:max(1, len(plays)-over)]
+			s.renumber()
+		}
+	}
+	for s.participants() > players {
+		s.removePeer(len(s.Peers) - 1)
+	}
+	all := s.Faults
+	s.Faults = nil
+	for _, f := range all {
+		s.Faults = append(s.Faults, f)
+		if s.Validate() != nil {
+			s.Faults = slices.Delete(s.Faults, len(s.Faults)-1, len(s.Faults))
+		}
+	}
+}
+
+// seats returns an error if a scenario has more participants than the game is for.
+func (g *Game[S, I]) seats(s *Scenario) error {
+	if n := s.participants(); g.Players > 0 && n > g.Players {
+		return fmt.Errorf("simtest: the scenario has %d participants, and Game.Players is %d: the game is for no more", n, g.Players)
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package simtest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/session"
+)
+
+// silence returns for how long a peer may be listened to in vain before it is lost; 0:
+// for ever.
+func (s *Scenario) silence() time.Duration { return (s.PeerTimeout + s.RejoinGrace).Duration() }
+
+// silenceMay plants that peers may hear nothing of each other for too long.
+func (m *match[S, I]) silenceMay() {
+	m.plant(cause{elsewhere: []like{is(session.ErrPeerLost)}, wrong: m.lostWrongly, may: true})
+}
+
+// gone plants that a peer says nothing any more: it has crashed, or its match has ended
+// and its word of that may be lost.
+func (m *match[S, I]) gone(p driftback.Peer, mayBeLost bool) {
+	c := cause{at: []driftback.Peer{p}, wrong: m.lostWrongly, elsewhere: []like{is(session.ErrNeverJoined)}}
+	if mayBeLost {
+		c.elsewhere = append(c.elsewhere, is(session.ErrPeerLost))
+	}
+	m.plant(c)
+}
+
+// lostWrongly returns why a peer may not call another lost, or say that it never joined.
+func (m *match[S, I]) lostWrongly(self driftback.Peer, err error) string {
+	p := m.peers[self]
+	if errors.Is(err, session.ErrNeverJoined) {
+		switch waited := p.polled - (p.is.Ahead + p.is.Phase).Duration(); {
+		case p.playing:
+			return fmt.Sprintf("it played and had run %d ticks", p.next)
+		case waited < joinTimeout:
+			return fmt.Sprintf("it has waited for %v of %v", waited, joinTimeout)
+		}
+		return ""
+	}
+	var lost int
+	_, rest, _ := strings.Cut(err.Error(), "nothing from peer ")
+	if _, err := fmt.Sscanf(rest, "%d for", &lost); err != nil || lost >= len(m.peers) {
+		return "it names no peer"
+	}
+	if heard := p.silent[lost]; heard < m.s.silence() {
+		return fmt.Sprintf("it had listened to peer %d in vain for only %v of %v", lost, heard, m.s.silence())
+	}
+	return ""
+}
+
+// checkSilence checks that a peer that has been listened to in vain for too long is
+// called lost, unless nothing more is needed from it.
+func (p *peer[S, I]) checkSilence() {
+	m, last := p.m, driftback.Tick(p.m.s.Ticks)
+	if m.s.PeerTimeout == 0 || !p.playing || p.err != nil || p.final == last {
+		return
+	}
+	for q, heard := range p.silent {
+		if driftback.Peer(q) != p.self && heard >= m.s.silence() && m.peers[q].final < last {
+			p.breaks(RuleCause, p.next, "it has listened to peer %d in vain for %v of %v, and goes on", q, heard, m.s.silence())
+			return
+		}
+	}
+}
