@@ -47,7 +47,7 @@ var floors = map[string]floor{
 		"", "layout", "inputlog", "snapshot", "fingerprint", "rewind", "buggify", "wire", "mesh", "transport",
 	}},
 	"simtest": {clockless: true, imports: []string{
-		"", "rng", "buggify", "fingerprint", "snapshot", "mesh", "session", "transport",
+		"", "rng", "buggify", "layout", "fingerprint", "snapshot", "wire", "mesh", "session", "transport",
 		"transport/impair", "transport/loopback",
 		"simtest/internal/files", "internal/commit",
 	}},
@@ -63,7 +63,7 @@ var floors = map[string]floor{
 
 	"fixed": {clockless: true},
 	"rng":   {clockless: true},
-	// Rare paths that a simulation forces inside the floors that follow.
+	// Rare paths that a simulation forces inside mesh and session.
 	"buggify": {clockless: true, imports: []string{"rng"}},
 
 	"transport":               {clockless: true, imports: []string{""}},
@@ -75,6 +75,7 @@ var floors = map[string]floor{
 
 	"cmd/driftback":         {imports: []string{"/..."}},
 	"bench":                 {imports: []string{"/..."}},
+	"bench/linkcost":        {imports: []string{"/..."}},
 	"examples/fighter":      {imports: []string{"/..."}},
 	"examples/fighter/sim":  {clockless: true, imports: []string{"", "fixed", "rng"}},
 	"examples/internal/...": {imports: []string{"/..."}},

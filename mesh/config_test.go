@@ -37,7 +37,7 @@ func TestAConfigThatCannotWorkIsRefusedByName(t *testing.T) {
 		"no time to join":          {func(c *Config) { c.JoinTimeout = 0 }, "JoinTimeout is 0s: it must be positive, or None"},
 		"no transport":             {func(c *Config) { c.Transport = nil }, "Transport is nil, but another peer plays"},
 		"small datagrams":          {func(c *Config) { c.Transport = &seat{room: 210} }, "Transport carries datagrams of 210 bytes and an input has 2: it must carry at least 211"},
-		"and fingerprints":         {func(c *Config) { c.Transport = &seat{room: 228}; c.FingerprintEvery, c.History = 1, 2 }, "it must carry at least 229"},
+		"and fingerprints":         {func(c *Config) { c.Transport = &seat{room: 228}; c.FingerprintEvery, c.History = 1, 2 }, "it must carry at least 230"},
 		"a setting without a name": {set("", "x"), "Settings cannot be sent: wire: cannot be sent"},
 		"a setting twice":          {set("map", "a", "map", "b"), `the setting "map" after "map"`},
 		"the mesh's own setting":   {set("players", "0 1"), `the setting "players" after "players"`},

@@ -151,7 +151,9 @@ func (m *Mesh) receiveLeave(l *link, leave wire.Leave) {
 		// Its Finish came before this, and it does not wait for ours any more.
 		l.left = true
 	case leaveHalted:
-		m.end(fmt.Errorf("%w by peer %d at tick %d: %s", ErrHalted, l.peer, leave.Tick, leave.Text), wire.Leave{Reason: leaveLeft, Text: "another peer halted the match"})
+		// Whoever hears of it from this peer first has not been left by it.
+		m.end(fmt.Errorf("%w by peer %d at tick %d: %s", ErrHalted, l.peer, leave.Tick, leave.Text),
+			wire.Leave{Reason: leaveHalted, Text: fmt.Sprintf("peer %d halted the match: %s", l.peer, leave.Text)})
 	case leaveMissing:
 		m.end(fmt.Errorf("%w, says peer %d: %s", ErrNeverJoined, l.peer, leave.Text), leave)
 	case leaveRefused:

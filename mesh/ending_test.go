@@ -326,6 +326,17 @@ func TestEveryReasonToLeaveIsUnderstood(t *testing.T) {
 	}
 }
 
+func TestAHaltIsOneForEveryPeerWhoeverTellsOfIt(t *testing.T) {
+	m := playing(t, 3, nil)
+	a, b, c := m.seats[0], m.seats[1], m.seats[2]
+	a.give(b, wire.Leave{Reason: leaveHalted, Tick: 3, Text: "so it is"})
+	a.turn()
+	require.ErrorIs(t, a.mesh.Err(), ErrHalted)
+	c.turn() // a's word is faster than b's
+	require.ErrorIs(t, c.mesh.Err(), ErrHalted)
+	require.EqualError(t, c.mesh.Err(), "mesh: the match has been halted by peer 0 at tick 0: peer 1 halted the match: so it is")
+}
+
 func TestTextsAreCutAndCleaned(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"a plain one":                     {"so it is", "so it is"},

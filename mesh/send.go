@@ -187,8 +187,7 @@ func (m *Mesh) sendOne(l *link, from []driftback.Tick) (more bool) {
 		if from[i] < h.held {
 			return m.transmit(l, true)
 		}
-		// Alternating groups of the shortest inputs take a third more than the inputs.
-		budget -= wire.MaxRunHead + len(inputs) + len(inputs)/2 + 2
+		budget -= wire.MaxRunSize(fits, h.stride)
 	}
 	return m.transmit(l, false)
 }

@@ -38,8 +38,8 @@ func TestRandomBytesBetweenRealPacketsAreDroppedAndCounted(t *testing.T) {
 				junk[i] = byte(random.Uint32())
 			}
 			if random.IntN(2) == 0 && len(junk) > 5 {
-				copy(junk, b[:3]) // what begins like a packet of this match
-				junk[5] |= 0x60   // and no participant
+				copy(junk, b[:3])              // what begins like a packet of this match
+				junk[0] = junk[0]&^0x02 | 0x20 // and speaks of changes to inputs that it has not
 			}
 			pass(junk)
 			sent++

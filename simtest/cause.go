@@ -77,7 +77,7 @@ var tells = []struct {
 	{is(session.ErrPeerLost), session.ErrPeerLeft, "it lost peer "},
 	{is(session.ErrPeerLeft), session.ErrPeerLeft, "another peer left"},
 	{is(session.ErrNeverJoined), session.ErrNeverJoined, ""},
-	{heard(session.ErrHalted), session.ErrPeerLeft, "another peer halted the match"},
+	{heard(session.ErrHalted), session.ErrHalted, " halted the match: "},
 	{heard(session.ErrRefused), session.ErrRefused, "another peer refused the match"},
 	{is(session.ErrHalted), session.ErrHalted, ""},
 	{is(session.ErrPredictionLimit), session.ErrHalted, "its prediction window is used up"},
@@ -127,6 +127,11 @@ func (p *peer[S, I]) checkEnd() {
 			p.breaks(RuleEnd, p.next, "it has finished with tick %d next and tick %d confirmed, and not at tick %d", p.next, p.final, last)
 		}
 		p.checkDiverged()
+		p.checkParted()
+		return
+	}
+	if errors.Is(p.err, session.ErrInternal) {
+		p.breaks(RuleInternal, p.next, "%v", p.err)
 		return
 	}
 	if wrong := p.wrongEnd(); wrong != "" {

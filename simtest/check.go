@@ -31,6 +31,9 @@ func (p *peer[S, I]) check(r *session.Result, err error) {
 		p.breaks(RuleWorkload, r.Tick, "%v", err)
 		return
 	}
+	if p.checkRefused(r, err); m.violation != nil {
+		return
+	}
 	if !p.begun {
 		p.err = err
 		p.checkEnd()
@@ -42,6 +45,9 @@ func (p *peer[S, I]) check(r *session.Result, err error) {
 			m.diverged.truth.begin(p.seed)
 		}
 	}
+	if !p.truth.begun { // it has been told something else
+		p.truth.begin(p.seed)
+	}
 	next, final := p.next, p.final
 	p.checkOrder(r, final)
 	p.checkInputs()
@@ -51,6 +57,7 @@ func (p *peer[S, I]) check(r *session.Result, err error) {
 	if p.checkState(); m.violation != nil {
 		return
 	}
+	p.believe()
 	p.checkFingerprints()
 	p.runs.waits(r)
 	p.checkLimit(r)
@@ -101,7 +108,7 @@ func (p *peer[S, I]) checkInputs() {
 			if !ok || !confirmed {
 				break
 			}
-			want := m.truth.input(q, t)
+			want := p.truth.input(q, t)
 			switch {
 			case t >= owner.published:
 				p.breaks(RuleInput, t, "it has confirmed %+v of participant %d, who has pressed nothing from tick %d on", in, q, owner.published)
@@ -151,12 +158,6 @@ func (p *peer[S, I]) checkState() {
 func (p *peer[S, I]) checkFingerprints() {
 	m := p.m
 	stats := p.session.Stats()
-	for why, n := range stats.Refused {
-		// A peer may play before another has heard that it does.
-		if n > 0 && mesh.Refusal(why) != mesh.Early {
-			p.breaks(RuleHonest, p.next, "it has dropped something that is %v", mesh.Refusal(why))
-		}
-	}
 	if m.every == 0 || len(m.peers) == 1 {
 		return
 	}
@@ -177,6 +178,7 @@ func (p *peer[S, I]) checkFingerprints() {
 			p.breaks(RuleFingerprint, stats.Agreed, "it says that all agree, and peer %d has not come to it", q.self)
 		}
 	}
+	p.checkAgreed(stats.Agreed)
 	if t, ok := m.parted(stats.Agreed); ok {
 		p.breaks(RuleFingerprint, t, "it says that all agree on tick %d, and the world of peer %d is another", stats.Agreed, m.diverged.peer)
 	}

@@ -7,6 +7,12 @@
 //		simtest.Run(t, simtest.Game[State, Input]{Name: "race", Step: step, Input: press}, simtest.Options{})
 //	}
 //
+// What it looks for, how to read what it finds, and every field of a scenario are in
+// [docs/simtest.md].
+//
+// [Sync] and [SyncTest] need no peers: they save, load and run a game's step again, and name
+// the [Mistake] that keeps it from being rewound. [Run] begins with them.
+//
 // A [Scenario] is everything that one match is: peers, links, and faults at virtual
 // times. [Generate] makes one from a seed, calm or nasty. [Play] plays it: one queue of events
 // in the order of (time, number), and after each the rules of [Rules] are
@@ -15,6 +21,10 @@
 // field that differs. [Shrink] looks for a smaller scenario that breaks the same rule,
 // and [Run] does all of this for many seeds and prints the command that replays
 // what it found.
+//
+// Where Scenario.Buggify is set, the sessions also force rare paths in themselves: early
+// time-outs, queues with room for one, acknowledgements left out; see package buggify. A
+// correct engine comes to the same history, and [Report] says how often each was taken.
 //
 // A match that was too kind proves nothing, so a [Report] also counts which faults
 // really happened, and says in words what makes it vacuous.
@@ -26,4 +36,6 @@
 //
 // Nothing here starts a goroutine, and nothing is shared between two plays but what the
 // game's own functions share.
+//
+// [docs/simtest.md]: https://github.com/driftback/driftback/blob/main/docs/simtest.md
 package simtest

@@ -1,6 +1,8 @@
 package simtest
 
 import (
+	"slices"
+
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/session"
 )
@@ -11,6 +13,18 @@ func (g Game[S, I]) Plant(plant func(self driftback.Peer, c *session.Config[S, I
 	g.plant = plant
 	return g
 }
+
+// GenerateHostile returns the scenario of a seed with a hostile peer in it.
+func GenerateHostile(seed uint64) Scenario {
+	g := generate(seed)
+	g.s.Faults = slices.DeleteFunc(g.s.Faults, func(f Fault) bool { return slices.Contains([]Kind{Crash, Leave, Halt, Diverge}, f.Kind) })
+	g.s.HaltAtLimit = false
+	g.hostile(&draw{random(seed, streamHostile, 0)})
+	return g.s
+}
+
+// Hostile reports whether a fault of this kind is something that peers do on purpose.
+func (k Kind) Hostile() bool { return k.hostile() }
 
 // Cost says how much there is to play: virtual seconds at most, and changes of faults.
 func (s Scenario) Cost() (seconds float64, changes int) {

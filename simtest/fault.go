@@ -52,7 +52,10 @@ const (
 )
 
 // Kinds lists every kind.
-var Kinds = [...]Kind{Loss, Bursts, Delay, Reorder, Duplicate, Block, Partition, Clog, Throttle, Down, Freeze, Crash, Leave, Halt, Diverge}
+var Kinds = [...]Kind{
+	Loss, Bursts, Delay, Reorder, Duplicate, Block, Partition, Clog, Throttle, Down, Freeze, Crash, Leave, Halt, Diverge,
+	Corrupt, Truncate, Stray, Forge, Change, Equivocate, Misreport, Flood,
+}
 
 // Bounds of a fault.
 const (
@@ -101,6 +104,15 @@ var kindUses = map[Kind]uses{
 	Leave:     {from: true, peers: true},
 	Halt:      {from: true, peers: true},
 	Diverge:   {from: true, tick: true, peers: true},
+
+	Corrupt:    {lasts: true, from: true, to: true, share: true},
+	Truncate:   {lasts: true, from: true, to: true, share: true},
+	Stray:      {lasts: true, from: true, to: true, share: true},
+	Forge:      {lasts: true, from: true, to: true, share: true},
+	Change:     {lasts: true, from: true, to: true},
+	Equivocate: {from: true, to: true},
+	Misreport:  {from: true, to: true},
+	Flood:      {lasts: true, from: true, to: true, share: true},
 }
 
 func (s *Scenario) validateFaults() error {
@@ -154,6 +166,8 @@ func (s *Scenario) validateFaults() error {
 			}
 		case !u.peers && len(s.pairs(f)) == 0:
 			return fmt.Errorf("simtest: fault %d (%s) is between no two peers", i, f.Kind)
+		case f.Kind == Diverge && s.has(Equivocate, Misreport):
+			return fmt.Errorf("simtest: fault %d (diverge) and a peer that tells others another input or fingerprint: nobody could say which was found", i)
 		case f.Kind == Diverge:
 			if err := s.validateDiverge(i, f); err != nil {
 				return err
@@ -252,6 +266,8 @@ func (s *Scenario) changes() []change {
 		case Crash, Leave, Halt:
 			list = append(list, change{f.At, i, true, nil, f.From})
 		case Diverge: // its time is a tick
+		case Equivocate, Misreport: // what has been told is told for ever
+			list = append(list, change{f.At, i, true, pairs, nil})
 		case Freeze:
 			list = append(list, change{f.At, i, true, nil, f.From}, change{f.end(), i, false, nil, f.From})
 		default:
@@ -320,6 +336,7 @@ const (
 	streamSites
 	streamBuggify
 	streamSync
+	streamHostile
 )
 
 // random returns the generator for one purpose, and for one thing of its kind.

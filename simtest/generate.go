@@ -18,10 +18,19 @@ const (
 )
 
 // Generate returns the scenario of a seed: two to four peers, on links from perfect to
-// awful, with up to eight faults that pass, and in one of seven something that ends the
-// match. Equal seeds give equal scenarios. What a seed
+// awful, with up to eight faults that pass, in one of seven something that ends the match,
+// and in about one of ten a peer that is hostile. Equal seeds give equal scenarios. What a seed
 // gives may change with this module's version; a scenario's file does not.
 func Generate(seed uint64) Scenario {
+	g := generate(seed)
+	if h := (&draw{random(seed, streamHostile, 0)}); g.temper > calm && !g.s.HaltAtLimit && !g.s.has(Crash, Leave, Halt, Diverge) && h.Chance(1, 7) {
+		g.hostile(h)
+	}
+	return g.s
+}
+
+// generate returns the scenario of a seed in which everybody is honest.
+func generate(seed uint64) generator {
 	shape := random(seed, streamShape, 0)
 	g := generator{
 		shape: &draw{shape}, links: &draw{random(seed, streamShape, 1)}, faults: &draw{random(seed, streamShape, 2)},
@@ -44,7 +53,7 @@ func Generate(seed uint64) Scenario {
 	}
 	buggify := random(seed, streamBuggify, 0)
 	g.s.Buggify = buggify.Chance(1, 3)
-	return g.s
+	return g
 }
 
 type generator struct {
@@ -146,16 +155,20 @@ func (g *generator) connect() {
 	}
 }
 
-// during returns a time at which the match is being played: the handshake takes five
-// messages from when the last peer has come.
-func (g *generator) during() Micros {
-	var begin Micros
+// during returns a time at which the match is being played, after a share of it in
+// percent: the handshake takes five messages from when the last peer has come, a few of
+// them at the latest that is usual.
+func (g *generator) during(low, high int) Micros {
+	var begin, latency Micros
 	for _, p := range g.s.Peers {
 		begin = max(begin, p.Phase)
 	}
-	begin += 5 * (g.s.late() + g.s.Frame)
+	for _, l := range g.s.Links {
+		latency = max(latency, l.Latency)
+	}
+	begin += 5 * (latency/2 + g.s.Frame)
 	length := int(Micros(g.s.Ticks) * g.s.Frame / Millisecond)
-	return begin + g.faults.time(0, length*7/10)
+	return begin + g.faults.time(length*low/100, length*high/100)
 }
 
 // some returns from low to high peers, without one that crashes.
@@ -190,8 +203,8 @@ func (g *generator) directions() (from, to []int) {
 
 func (g *generator) fault() {
 	d := g.faults
-	f := Fault{Kind: pick(d, passing...), At: g.during()}
-	f.For = d.time(100, [...]int{300, 800, 2000}[g.temper])
+	f := Fault{Kind: pick(d, passing...), At: g.during(0, 60)}
+	f.For = d.time(200, [...]int{400, 800, 2000}[g.temper])
 	switch f.Kind {
 	case Loss:
 		f.From, f.To = g.directions()
@@ -204,10 +217,10 @@ func (g *generator) fault() {
 		f.By = d.time(20, [...]int{60, 200, 600}[g.temper])
 	case Reorder:
 		f.From, f.To = g.directions()
-		f.Share, f.By = d.share(10, 80), d.time(20, 200)
+		f.Share, f.By = d.share(30, 80), d.time(40, 200)
 	case Duplicate:
 		f.From, f.To = g.directions()
-		f.Share = d.share(20, 100)
+		f.Share = d.share(40, 100)
 	case Block:
 		f.From, f.To = g.directions()
 	case Partition:
@@ -241,7 +254,7 @@ func (g *generator) ending() {
 	switch kind := pick(d, Crash, Crash, Leave, Halt, Diverge, Block, Partition); kind {
 	case Crash:
 		g.s.PeerTimeout = d.time(3000, 8000)
-		g.s.Faults = append(g.s.Faults, Fault{Kind: Crash, At: g.during(), From: g.some(1, 1)})
+		g.s.Faults = append(g.s.Faults, Fault{Kind: Crash, At: g.during(50, 90), From: g.some(1, 1)})
 	case Diverge:
 		if g.s.FingerprintEvery == None {
 			g.s.FingerprintEvery = 0
@@ -251,11 +264,11 @@ func (g *generator) ending() {
 		g.s.HaltAtLimit, g.s.Window = true, pick(d, 15, 30, 60)
 		two := g.some(2, 2)
 		most := 2 * Micros(g.s.Window+30) * g.s.Frame
-		g.s.Faults = append(g.s.Faults, Fault{Kind: Block, At: g.during(), For: most, From: two[:1], To: two[1:]})
+		g.s.Faults = append(g.s.Faults, Fault{Kind: Block, At: g.during(50, 90), For: most, From: two[:1], To: two[1:]})
 	case Partition: // a peer that is missed
 		g.absence(true)
 	default:
-		g.s.Faults = append(g.s.Faults, Fault{Kind: kind, At: g.during(), From: g.some(1, 1)})
+		g.s.Faults = append(g.s.Faults, Fault{Kind: kind, At: g.during(50, 90), From: g.some(1, 1)})
 	}
 }
 
@@ -264,7 +277,7 @@ func (g *generator) ending() {
 func (g *generator) absence(lost bool) {
 	d := g.faults
 	g.s.PeerTimeout = d.time(3000, 4000)
-	f := Fault{Kind: pick(d, Partition, Down, Block), At: g.during(), From: g.some(1, 1)}
+	f := Fault{Kind: pick(d, Partition, Down, Block), At: g.during(50, 90), From: g.some(1, 1)}
 	if lost {
 		g.s.RejoinGrace = pick(d, 0, 0, Second)
 		f.For = g.s.PeerTimeout + g.s.RejoinGrace + d.time(2000, 5000)

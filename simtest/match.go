@@ -10,6 +10,8 @@ import (
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/buggify"
 	"github.com/driftback/driftback/fingerprint"
+	"github.com/driftback/driftback/layout"
+	"github.com/driftback/driftback/mesh"
 	"github.com/driftback/driftback/session"
 	"github.com/driftback/driftback/transport"
 	"github.com/driftback/driftback/transport/loopback"
@@ -54,7 +56,10 @@ type match[S any, I comparable] struct {
 	soon          soon
 	watch         watch
 	causes        []cause
-	over          bool // something was planted, or found, that ends every peer's match
+	over          bool              // something was planted, or found, that ends every peer's match
+	inputs        *layout.Layout[I] // and what follows: nil unless a peer is hostile
+	lies          map[label]lie
+	forks         map[forkAt]fork[I]
 	violation     *Violation
 	undone, moved uint64
 }
@@ -96,6 +101,10 @@ type peer[S any, I comparable] struct {
 	traffic          traffic
 	local            []I
 	state            S
+	tap              *tap
+	liar             *liar[S, I] // its hostile side, if it has one
+	met              []lie       // what has come of others' this turn
+	refused          [mesh.Refusals]uint64
 }
 
 // Play plays a scenario to its end, or to the first rule that does not hold. An error
@@ -133,6 +142,12 @@ func newMatch[S any, I comparable](g Game[S, I], s Scenario) (*match[S, I], erro
 		delays[p] = s.Peers[peer].InputDelay
 	}
 	m.truth = &truth[S, I]{game: &m.game, inputs: m.workload, delays: delays, hasher: hasher}
+	if slices.ContainsFunc(s.Faults, func(f Fault) bool { return f.Kind.hostile() }) {
+		if m.inputs, err = layout.OfInput[I](); err != nil {
+			return nil, fmt.Errorf("simtest: an input cannot be sent: %w", err)
+		}
+		m.lies, m.forks = map[label]lie{}, map[forkAt]fork[I]{}
+	}
 	m.diverge()
 	for i := range s.Peers {
 		for j := range s.Peers {
@@ -143,6 +158,9 @@ func newMatch[S any, I comparable](g Game[S, I], s Scenario) (*match[S, I], erro
 	}
 	if m.outlook.silences {
 		m.silenceMay()
+	}
+	if m.inputs != nil {
+		m.evidenceMay()
 	}
 	if s.HaltAtLimit {
 		m.limitMay()
@@ -170,10 +188,12 @@ func (m *match[S, I]) add(i int) error {
 		root: m.every, published: driftback.Tick(is.InputDelay),
 		truth: m.truth, tally: newTally(len(m.s.Peers), int(m.window)), traffic: newTraffic[I](len(m.s.Peers)),
 	}
+	p.tap = &tap{Endpoint: p.end, trace: &m.trace, silent: p.silent, sent: p.tally.turn}
+	p.withHostility()
 	p.runs = newRuns(p)
 	nonce := random(m.s.Seed, streamGame, uint64(i))
 	c := session.Config[S, I]{
-		Step: m.game.Step, Transport: &tap{Endpoint: p.end, trace: &m.trace, silent: p.silent, sent: p.tally.turn},
+		Step: m.game.Step, Transport: p.tap,
 		Self: p.self, Players: m.owner, Match: m.s.Seed, Game: m.game.Name, Build: "simtest",
 		Nonce:      nonce.Uint64() | 1<<63, // never 0
 		InputDelay: is.InputDelay, Redundancy: is.Redundancy,
@@ -303,6 +323,13 @@ func (m *match[S, I]) apply(c change) {
 	}
 	if c.on {
 		m.before[c.fault] = m.count(c.fault)
+		switch f.Kind {
+		case Equivocate:
+			m.part(c.fault, c.pairs)
+		case Misreport:
+			m.misreport(c.fault, c.pairs)
+		default:
+		}
 	}
 	if f.Kind == Down {
 		m.takeDown(c)
@@ -397,29 +424,55 @@ func (p *peer[S, I]) frame(at time.Duration) {
 		p.local = append(p.local, p.m.workload(driftback.Participant(q), p.next+driftback.Tick(p.is.InputDelay)))
 	}
 	p.obey()
-	r, err := p.session.Tick(now, p.local...)
+	r, ok, err := p.tick(now)
+	if !ok {
+		return
+	}
 	stats := p.session.Stats()
 	p.checkTraffic(now, r.Tick > p.next, &stats)
 	p.tally.count(at, p.next, driftback.Tick(p.m.s.Ticks), &r, &stats)
 	p.check(&r, err)
+	if p.liar != nil {
+		p.liar.turn()
+	}
 }
 
 // tap stands between a session and its endpoint, and sees what is sent and who is
-// heard.
+// heard. The functions are those of hostile peers and of their victims, and may be nil.
 type tap struct {
 	*loopback.Endpoint
 	trace  *trace
 	silent []time.Duration
-	sent   []Sent // by peer
+	sent   []Sent // by peer, of the session's own
+	// alter returns what is sent in place of a datagram, and said sees a message.
+	alter func(to driftback.Peer, b []byte) []byte
+	said  func(to driftback.Peer)
+	// came reports whether what has come counts as having heard its sender.
+	came func(m transport.Message) bool
 }
 
 func (t *tap) Send(to driftback.Peer, b []byte) {
+	t.sent[to].add(Sent{1, uint64(len(b))}) // by the session, whatever a hostile side makes of it
+	if t.alter != nil {
+		b = t.alter(to, b)
+	}
+	t.pass(to, b)
+}
+
+func (t *tap) pass(to driftback.Peer, b []byte) {
 	t.trace.add(1, uint64(to), xxh3.Hash(b))
-	t.sent[to].add(Sent{1, uint64(len(b))})
 	t.Endpoint.Send(to, b)
 }
 
 func (t *tap) SendReliable(to driftback.Peer, b []byte) error {
+	err := t.passReliable(to, b)
+	if err == nil && t.said != nil {
+		t.said(to)
+	}
+	return err
+}
+
+func (t *tap) passReliable(to driftback.Peer, b []byte) error {
 	err := t.Endpoint.SendReliable(to, b)
 	if err == nil {
 		t.trace.add(2, uint64(to), xxh3.Hash(b))
@@ -430,10 +483,10 @@ func (t *tap) SendReliable(to driftback.Peer, b []byte) error {
 func (t *tap) Receive() (transport.Message, bool) {
 	m, ok := t.Endpoint.Receive()
 	if ok {
-		if m.Kind != transport.Down {
+		t.trace.add(3, uint64(m.From), uint64(m.Kind), uint64(len(m.Data)))
+		if m.Kind != transport.Down && (t.came == nil || t.came(m)) {
 			t.silent[m.From] = 0
 		}
-		t.trace.add(3, uint64(m.From), uint64(m.Kind), uint64(len(m.Data)))
 	}
 	return m, ok
 }
@@ -461,6 +514,9 @@ func (m *match[S, I]) report() Report {
 		r.Resimulated += one.Resimulated
 		r.Deepest = max(r.Deepest, one.Depth(100))
 		r.Stalls += one.Stalls
+		for why, n := range p.refused {
+			r.Refused[why] += n
+		}
 		if !p.gone {
 			r.Confirmed = min(r.Confirmed, p.final)
 		}
@@ -474,9 +530,12 @@ func (m *match[S, I]) report() Report {
 	r.Buggified = m.buggified()
 	for _, k := range Kinds {
 		c := FaultCount{Kind: k}
+		begun := false
 		for i, f := range m.s.Faults {
 			if f.Kind == k {
 				c.Planned++
+				// What ends a match is planted, and then leaves nothing to happen to.
+				begun = begun || !m.over || f.At.Duration() < m.net.Now()
 				if m.happens[i] {
 					c.Happened++
 				}
@@ -485,7 +544,7 @@ func (m *match[S, I]) report() Report {
 		if c.Planned > 0 {
 			r.Faults = append(r.Faults, c)
 		}
-		if c.Planned > 0 && c.Happened == 0 && m.violation == nil {
+		if c.Planned > 0 && c.Happened == 0 && begun && m.violation == nil {
 			r.Vacuous = append(r.Vacuous, fmt.Sprintf("no %s happened, of %d planned", k, c.Planned))
 		}
 	}

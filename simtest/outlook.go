@@ -102,7 +102,7 @@ func (s *Scenario) outlook() outlook {
 		messages += 3
 	}
 	o.patience = (2*Second + 64*slowest + messages*(17*worst+s.queued()+200*Millisecond)).Duration()
-	if s.has(Diverge) {
+	if s.has(Diverge, Misreport) {
 		o.patience += 2 * maxDispute.Duration()
 	}
 	// A window of ticks takes as long as an input takes to come, and a few frames.
@@ -116,8 +116,8 @@ func (s *Scenario) outlook() outlook {
 		o.patience += (5*(16+16)*slowest + Second).Duration()
 		// Five sites (a stall, an uncompared fingerprint, an interruption, a skipped flush,
 		// a single message) leave a quarter of a peer's turns unused each, so that a tick
-		// takes (4/3)^5 turns, which is 4.2; and the slowest of up to four peers counts,
-		// which is another 2.
+		// takes (4/3)^5 turns, which is 4.2; and the slowest of several peers counts, which
+		// is allowed another 2.
 		ticks *= 8
 	}
 	o.limit = (quiet + ticks + 2*(s.PeerTimeout+s.RejoinGrace)).Duration() + 4*o.patience
@@ -143,7 +143,7 @@ func (s *Scenario) silences(late Micros) bool {
 		arrives = min(arrives, 1-l.Loss)
 	}
 	for _, f := range s.Faults {
-		if f.Kind == Loss || f.Kind == Bursts {
+		if f.Kind == Loss || f.Kind == Bursts || f.Kind == Corrupt || f.Kind == Truncate {
 			arrives *= 1 - f.Share
 		}
 	}
@@ -152,7 +152,7 @@ func (s *Scenario) silences(late Micros) bool {
 	for _, f := range s.Faults {
 		end := f.end() + late + Second/2
 		switch f.Kind {
-		case Loss, Bursts:
+		case Loss, Bursts, Corrupt, Truncate:
 			if arrives > 0.4 { // thirty in a row are not lost
 				continue
 			}
@@ -160,7 +160,7 @@ func (s *Scenario) silences(late Micros) bool {
 			end -= f.For - f.By
 		case Down: // it comes up by three messages, each of which may be late eight times
 			end += 3 * 17 * (late + 25*Millisecond)
-		case Duplicate, Crash, Leave, Halt, Diverge:
+		case Duplicate, Crash, Leave, Halt, Diverge, Stray, Forge, Change, Equivocate, Misreport:
 			continue
 		default:
 		}

@@ -66,10 +66,73 @@ func rewrite(change func(p *wire.Packet)) func(b []byte) []byte {
 	}
 }
 
+// leaving changes every word with which a peer leaves.
+func leaving(to *wire.Leave) func(b []byte) []byte {
+	return func(b []byte) []byte {
+		if c, err := wire.ParseControl(b); err == nil {
+			if _, ok := c.(wire.Leave); ok && to == nil {
+				return nil
+			} else if ok {
+				b, _ = wire.AppendControl(nil, *to)
+			}
+		}
+		return b
+	}
+}
+
+// delayed is a scenario in which inputs are there before their ticks run.
+func delayed(ticks int) *simtest.Scenario {
+	s := two()
+	s.Peers[0].InputDelay = ticks
+	return &s
+}
+
+// ending is a scenario with one fault.
+func ending(f simtest.Fault) *simtest.Scenario {
+	s := two()
+	s.Faults = []simtest.Fault{f}
+	return &s
+}
+
+// tolerant is a scenario in which effects may move, because several inputs come at once.
+func tolerant(ticks int) *simtest.Scenario {
+	s := two()
+	s.EffectTolerance, s.Window, s.Hold = ticks, 30, 2
+	for i := range s.Links {
+		s.Links[i].Latency, s.Links[i].Jitter = 120*simtest.Millisecond, 50*simtest.Millisecond
+		s.Links[i].Loss = 0.3
+	}
+	return &s
+}
+
+// limited is a scenario in which a window is used up.
+func limited() *simtest.Scenario {
+	s := ending(simtest.Fault{Kind: simtest.Block, At: simtest.Second, For: simtest.Second})
+	s.HaltAtLimit, s.Window = true, 20
+	return s
+}
+
+// absent is a scenario in which a peer is silent for some time beyond its time-out.
+func absent(grace simtest.Micros) *simtest.Scenario {
+	s := ending(simtest.Fault{Kind: simtest.Partition, At: simtest.Second, For: 5 * simtest.Second, From: []int{0}})
+	s.PeerTimeout, s.RejoinGrace = simtest.MinPeerTimeout, grace
+	return s
+}
+
 // from plants a transport that changes what peer 0 sends.
 func from(m meddler) func(self driftback.Peer, c *config) {
+	plant := everywhere(m)
 	return func(self driftback.Peer, c *config) {
-		if self == 0 && c.Transport != nil {
+		if self == 0 {
+			plant(self, c)
+		}
+	}
+}
+
+// everywhere plants a transport that changes what every peer sends.
+func everywhere(m meddler) func(self driftback.Peer, c *config) {
+	return func(_ driftback.Peer, c *config) {
+		if c.Transport != nil {
 			m := m
 			m.Transport = c.Transport
 			c.Transport = m
@@ -125,6 +188,7 @@ var planted = map[string]struct {
 	rule     simtest.Rule
 	field    string // the first that differs
 	says     string
+	found    string // what it says before it is shrunk, if that is something else
 }{
 	"a step that counts how often it has run, outside the state": {
 		game: func() game {
@@ -179,7 +243,8 @@ var planted = map[string]struct {
 				}
 			})}))
 		},
-		rule: simtest.RuleInput, says: "participant 0, who pressed",
+		scenario: delayed(9),
+		rule:     simtest.RuleInput, says: "participant 0, who pressed",
 	},
 	"an input that takes effect too soon": {
 		game: func() game {
@@ -267,6 +332,88 @@ var planted = map[string]struct {
 		},
 		rule: simtest.RuleCause, says: "the match is over, and for",
 	},
+	"a peer that halts and tells nobody": {
+		game:     func() game { return simtest.Witness().Plant(from(meddler{reliable: leaving(nil)})) },
+		scenario: ending(simtest.Fault{Kind: simtest.Halt, At: simtest.Second, From: []int{0}}),
+		rule:     simtest.RuleCause, says: "the match is over, and for",
+	},
+	"a peer that leaves and says that it has halted": {
+		game: func() game {
+			return simtest.Witness().Plant(from(meddler{reliable: leaving(&wire.Leave{Reason: 1, Text: "enough"})}))
+		},
+		scenario: ending(simtest.Fault{Kind: simtest.Leave, At: simtest.Second, From: []int{0}}),
+		rule:     simtest.RuleEnd, says: `of which others hear as "it left"`,
+	},
+	"a desync that nobody notices": {
+		game: func() game {
+			return simtest.Witness().Plant(everywhere(meddler{
+				datagram: rewrite(func(p *wire.Packet) { p.Sums.List = nil }),
+				reliable: func(b []byte) []byte {
+					if c, err := wire.ParseControl(b); err == nil {
+						if f, ok := c.(wire.Finish); ok {
+							b, _ = wire.AppendControl(nil, wire.Finish{At: f.At})
+						}
+					}
+					return b
+				},
+			}))
+		},
+		scenario: ending(simtest.Fault{Kind: simtest.Diverge, Tick: 50, From: []int{0}}),
+		rule:     simtest.RuleCause, says: "and it has finished",
+	},
+	"a desync at a tick at which nothing differs": {
+		game: func() game {
+			return simtest.Witness().Plant(from(meddler{datagram: rewrite(func(p *wire.Packet) {
+				if len(p.Sums.List) > 0 && p.Sums.First == 1 {
+					p.Sums.List[0]++
+				}
+			})}))
+		},
+		scenario: ending(simtest.Fault{Kind: simtest.Diverge, Tick: 50, From: []int{0}}),
+		rule:     simtest.RuleEnd, found: "is not the first at which they differ", says: "session: desync",
+	},
+	"an effect that moves too far without being told": {
+		game: func() game {
+			return simtest.Witness().Plant(func(_ driftback.Peer, c *config) { c.EffectTolerance = 30 })
+		},
+		scenario: tolerant(1),
+		rule:     simtest.RuleEffects, found: "was taken away, and is not within 1 ticks of another",
+	},
+	"an effect that hardly moves and is told again": {
+		game: func() game {
+			return simtest.Witness().Plant(func(_ driftback.Peer, c *config) { c.EffectTolerance = 0 })
+		},
+		scenario: tolerant(30),
+		rule:     simtest.RuleEffects, says: "and both were told",
+	},
+	"a window that is used up and halts nothing": {
+		game: func() game {
+			return simtest.Witness().Plant(func(_ driftback.Peer, c *config) { c.AtLimit = session.Stall })
+		},
+		scenario: limited(),
+		rule:     simtest.RuleCause, says: "its window is used up, and it goes on",
+	},
+	"a window that halts before it is used up": {
+		game: func() game {
+			return simtest.Witness().Plant(func(_ driftback.Peer, c *config) { c.PredictionWindow = 3 })
+		},
+		scenario: limited(),
+		rule:     simtest.RuleEnd, says: "its window is not used up",
+	},
+	"a peer that is granted no time to come back": {
+		game: func() game {
+			return simtest.Witness().Plant(func(_ driftback.Peer, c *config) { c.RejoinGrace = 0 })
+		},
+		scenario: absent(5 * simtest.Second),
+		rule:     simtest.RuleEnd, says: "a peer is lost",
+	},
+	"a peer that is granted more time to come back than there is": {
+		game: func() game {
+			return simtest.Witness().Plant(func(_ driftback.Peer, c *config) { c.RejoinGrace += c.PeerTimeout })
+		},
+		scenario: absent(0),
+		rule:     simtest.RuleCause, says: "in vain for",
+	},
 	"a peer that is called lost too late": {
 		game: func() game {
 			return simtest.Witness().Plant(func(_ driftback.Peer, c *config) { c.PeerTimeout = c.PeerTimeout * 3 / 2 })
@@ -294,6 +441,41 @@ var planted = map[string]struct {
 			return simtest.Witness().Plant(from(meddler{datagram: func(b []byte) []byte { return append(b, 0) }}))
 		},
 		rule: simtest.RuleHonest, says: "malformed",
+	},
+	"bytes of a hostile peer that are dropped and not counted": {
+		game: at(func(m transport.Message) *transport.Message {
+			if _, ok := wire.TagOf(m.Data); m.Kind == transport.Datagram && !ok {
+				return nil
+			}
+			return &m
+		}),
+		scenario: hostileScenario(simtest.Fault{Kind: simtest.Flood, Share: 0.1}),
+		rule:     simtest.RuleHostile, says: "fewer are counted",
+	},
+	"a step that panics at one peer": {
+		game: func() game {
+			return simtest.Witness().Plant(func(self driftback.Peer, c *config) {
+				if step := c.Step; self == 1 {
+					c.Step = func(s *state, in []input, pass *driftback.Pass) {
+						step(s, in, pass)
+						if s.Ticks == 70 {
+							s.Count[1] += int64(in[s.Ticks].Buttons)
+						}
+					}
+				}
+			})
+		},
+		rule: simtest.RuleInternal, says: "it panicked at github.com/driftback/driftback/simtest_test",
+	},
+	"a message that cannot be sent": {
+		game: func() game {
+			return simtest.Witness().Plant(func(self driftback.Peer, c *config) {
+				if self == 0 && c.Transport != nil {
+					c.Transport = tooLong{c.Transport}
+				}
+			})
+		},
+		rule: simtest.RuleInternal, says: "internal error",
 	},
 	"a workload that its own game does not know": {
 		game: func() game {
@@ -404,6 +586,7 @@ func TestEveryRuleNoticesAFaultThatIsPlantedAndShrinkKeepsIt(t *testing.T) {
 			g := c.game()
 			s, r := find(t, g, c.scenario)
 			require.Equal(t, c.rule, r.Violation.Rule, "%v", r.Violation)
+			require.ErrorContains(t, r.Violation, c.found)
 
 			small, shrunk, err := simtest.Shrink(g, s, 150)
 			require.NoError(t, err)

@@ -35,7 +35,7 @@ func TestAGameForTwoIsPlayedByTwo(t *testing.T) {
 		g := duel()
 		g.Players = players
 		kinds, fewer := map[simtest.Kind]int{}, 0
-		for seed := range uint64(200) {
+		for seed := range uint64(600) {
 			s := g.Scenario(seed)
 			require.NoError(t, s.Validate(), "seed %d", seed)
 			n, all := participants(s), participants(simtest.Generate(seed))
@@ -61,13 +61,19 @@ func TestAGameForTwoIsPlayedByTwo(t *testing.T) {
 	// Control: without a word, a third comes.
 	g := duel()
 	g.Players = 0
-	require.Panics(t, func() {
-		for seed := range uint64(20) {
-			_, _ = simtest.Check(g, seed)
+	panics := 0
+	for seed := range uint64(20) {
+		r, err := simtest.Check(g, seed)
+		require.NoError(t, err)
+		if r.Violation != nil {
+			require.Equal(t, simtest.RuleInternal, r.Violation.Rule, "%v", r.Violation)
+			panics++
 		}
-	})
+	}
+	require.Positive(t, panics)
 	s := two()
 	s.Peers[1].Plays = []int{1, 2}
+	require.Panics(t, func() { _, _ = simtest.SyncTest(g, s) })
 	_, err := simtest.Play(duel(), s)
 	require.EqualError(t, err, "simtest: the scenario has 3 participants, and Game.Players is 2: the game is for no more")
 }

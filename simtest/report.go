@@ -8,6 +8,7 @@ import (
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/buggify"
 	"github.com/driftback/driftback/fingerprint"
+	"github.com/driftback/driftback/mesh"
 )
 
 // Rule is one thing that must hold after every event, in a sentence.
@@ -27,6 +28,8 @@ const (
 	RuleConfirmed   Rule = "confirmed effects are told once, in order, as soon as their tick is confirmed"
 	RuleProgress    Rule = "once faults have ended, every peer goes on to the end"
 	RuleHonest      Rule = "honest peers refuse nothing of each other's"
+	RuleHostile     Rule = "what a hostile peer sends is dropped and counted, or ends the match with the evidence"
+	RuleInternal    Rule = "nothing that happens makes a session panic or break an invariant of its own"
 	RuleRun         Rule = "a tick was last run on the inputs that are known of it"
 	RuleGuess       Rule = "a missing input is guessed from the newest one that is confirmed before its tick"
 	RuleThrift      Rule = "no tick waits or is run again without need, and no more is sent than the bounds allow"
@@ -37,7 +40,8 @@ const (
 // Rules lists every rule.
 var Rules = [...]Rule{
 	RuleState, RulePure, RuleInput, RuleMonotonic, RuleWindow, RuleEnd, RuleCause, RuleFingerprint,
-	RuleEffects, RuleConfirmed, RuleProgress, RuleHonest, RuleRun, RuleGuess, RuleThrift, RuleWorkload, RuleReplay,
+	RuleEffects, RuleConfirmed, RuleProgress, RuleHonest, RuleHostile, RuleInternal, RuleRun, RuleGuess, RuleThrift,
+	RuleWorkload, RuleReplay,
 }
 
 // Violation is a rule that did not hold.
@@ -126,6 +130,8 @@ type Report struct {
 	Deepest                        int
 	// Undone counts effects that were guessed and taken back.
 	Undone uint64
+	// Refused counts what the peers have dropped, by reason.
+	Refused [mesh.Refusals]uint64
 	// Moved counts those that were moved by no more than is tolerated, and not told
 	// again.
 	Moved uint64

@@ -60,7 +60,7 @@ func broken() game { return planted["a step that differs at one peer"].game() }
 
 func TestRunFailsWithTheRuleTheSeedAFileAndACommand(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "kept")
-	o := simtest.Options{Seeds: 5, First: 3, Dir: dir, Budget: 60}
+	o := simtest.Options{Seeds: 12, First: 3, Dir: dir, Budget: 60}
 	r := record(t, func(t testing.TB) { simtest.Run(t, broken(), o) })
 	require.True(t, r.failed)
 	said := r.log.String()
@@ -81,9 +81,9 @@ func TestRunFailsWithTheRuleTheSeedAFileAndACommand(t *testing.T) {
 	require.True(t, r.failed)
 	require.Contains(t, r.log.String(), "scenario "+file)
 	r = record(t, func(t testing.TB) { simtest.Run(t, simtest.Witness(), o) })
-	require.False(t, r.failed, r.log.String())
+	require.False(t, r.failed, "%s", r.log.String())
 	require.Contains(t, r.log.String(), file+" breaks no rule")
-	require.Contains(t, r.log.String(), "simtest: 5 seeds of")
+	require.Contains(t, r.log.String(), "simtest: 12 seeds of")
 }
 
 func TestTheFlagsPlayOneFileOrMoreSeeds(t *testing.T) {

@@ -75,12 +75,12 @@ func (r *runs[S, I]) run(in []I, pass *driftback.Pass) {
 		}
 		switch {
 		case t < r.known[q]:
-			if in[q] != p.m.truth.input(q, t) {
+			if in[q] != p.truth.input(q, t) {
 				r.wrongInput(q, t, in[q])
 			}
 		case p.m.owner[q] == p.self:
 			p.breaks(RuleGuess, t, "it ran on a guess of its own participant %d", q)
-		case in[q] != p.m.guess(q, r.known[q]-1, t):
+		case in[q] != p.guess(q, r.known[q]-1, t):
 			r.wrongGuess(q, t, in[q])
 		}
 	}
@@ -112,17 +112,17 @@ func (r *runs[S, I]) find(own bool) {
 
 // guess returns what is to be guessed of participant q for a tick if its newest input is
 // that of tick newest.
-func (m *match[S, I]) guess(q int, newest, t driftback.Tick) I {
-	last := m.truth.input(q, newest)
-	if m.game.Predict == nil {
+func (p *peer[S, I]) guess(q int, newest, t driftback.Tick) I {
+	last := p.truth.input(q, newest)
+	if p.m.game.Predict == nil {
 		return last
 	}
-	return m.game.Predict(last, int(t-newest))
+	return p.m.game.Predict(last, int(t-newest))
 }
 
 // wrongInput tells an input that was confirmed wrongly from a tick that was given another.
 func (r *runs[S, I]) wrongInput(q int, t driftback.Tick, got I) {
-	want := r.p.m.truth.input(q, t)
+	want := r.p.truth.input(q, t)
 	if has, confirmed, _ := r.p.session.Input(driftback.Participant(q), t); confirmed && has == got {
 		r.p.breaks(RuleInput, t, "it has confirmed %+v of participant %d, who pressed %+v", got, q, want)
 		return
@@ -136,9 +136,9 @@ func (r *runs[S, I]) wrongGuess(q int, t driftback.Tick, got I) {
 		return // a wrong guess is one of the rare paths that are forced
 	}
 	newest := r.known[q] - 1
-	want := r.p.m.guess(q, newest, t)
+	want := r.p.guess(q, newest, t)
 	for range 8 {
-		if r.p.m.guess(q, newest, t) != want {
+		if r.p.guess(q, newest, t) != want {
 			return // guesses draw from outside the scenario, so it is the replay that tells
 		}
 	}
@@ -172,7 +172,7 @@ func (r *runs[S, I]) waits(turn *session.Result) {
 		within = turn.Tick < turn.Confirmed
 	}
 	if turn.Phase != session.Stalled || turn.Tick >= driftback.Tick(m.s.Ticks) || !within || r.interrupted > 0 || p.full() ||
-		m.s.Buggify || m.s.has(Diverge) {
+		m.s.Buggify || m.s.has(disputes...) {
 		return
 	}
 	p.breaks(RuleThrift, turn.Tick, "it has stalled, where tick %d is the first that lacks an input and nothing else is in the way", turn.Confirmed)
@@ -200,7 +200,7 @@ func (r *runs[S, I]) check(turn *session.Result, next, final driftback.Tick) {
 			return
 		}
 		for q, in := range r.rows[place*n:][:n] {
-			if want := p.m.truth.input(q, t); in != want {
+			if want := p.truth.input(q, t); in != want {
 				p.breaks(RuleRun, t, "it is confirmed and was last run on %+v of participant %d, who pressed %+v", in, q, want)
 				return
 			}

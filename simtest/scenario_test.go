@@ -23,7 +23,7 @@ func two() simtest.Scenario {
 
 func TestAScenarioIsReadAsItWasWritten(t *testing.T) {
 	kinds := map[simtest.Kind]bool{}
-	for seed := range uint64(300) {
+	for seed := range uint64(600) {
 		s := simtest.Generate(seed)
 		require.NoError(t, s.Validate(), "seed %d", seed)
 		again, err := simtest.Parse(s.JSON())
@@ -93,7 +93,7 @@ func TestAScenarioOutOfItsBoundsIsRefusedInASentence(t *testing.T) {
 		"latency from peer 0 to 1 is 1000001":                            func(s *simtest.Scenario) { s.Links[0].Latency = 1_000_001 },
 		"loss from peer 0 to 1 is 0.6: from 0 to 0.5":                    func(s *simtest.Scenario) { s.Links[0].Loss = 0.6 },
 		"reorder from peer 0 to 1 is -1":                                 func(s *simtest.Scenario) { s.Links[0].Reorder = -1 },
-		`fault 0 is of kind "flood": want one of [loss`:                  fault(simtest.Fault{Kind: "flood"}),
+		`fault 0 is of kind "blood": want one of [loss`:                  fault(simtest.Fault{Kind: "blood"}),
 		"at of fault 0 (loss) is -1":                                     fault(simtest.Fault{Kind: simtest.Loss, At: -1, For: simtest.Second, Share: 1}),
 		"for of fault 0 (loss) is 0: from 1000 to":                       fault(simtest.Fault{Kind: simtest.Loss, Share: 1}),
 		"for of fault 0 (crash) is 1000000: from 0 to 0":                 fault(simtest.Fault{Kind: simtest.Crash, From: []int{0}, For: simtest.Second}),
@@ -108,6 +108,26 @@ func TestAScenarioOutOfItsBoundsIsRefusedInASentence(t *testing.T) {
 		"fault 0 (partition) is between no two peers":                    fault(simtest.Fault{Kind: simtest.Partition, For: simtest.Second, From: []int{0, 1}}),
 		"fault 0 (block) is between no two peers":                        fault(simtest.Fault{Kind: simtest.Block, For: simtest.Second, From: []int{1}, To: []int{1}}),
 		"a peer crashes and peerTimeout is 0: nobody would ever miss it": fault(simtest.Fault{Kind: simtest.Crash, From: []int{0}}),
+		"rate of fault 0 (throttle) is 0: from 2000 to":                  fault(simtest.Fault{Kind: simtest.Throttle, For: simtest.Second}),
+		"for of fault 0 (leave) is 1000000: from 0 to 0":                 fault(simtest.Fault{Kind: simtest.Leave, From: []int{0}, For: simtest.Second}),
+		"the number of peers in from of fault 0 (halt) is 0":             fault(simtest.Fault{Kind: simtest.Halt}),
+		"fault 0 (down) is between no two peers":                         fault(simtest.Fault{Kind: simtest.Down, For: simtest.Second, From: []int{1}, To: []int{1}}),
+		"fault 0 (down) and peerTimeout is 0":                            fault(simtest.Fault{Kind: simtest.Down, For: simtest.Second}),
+		"at of fault 0 (diverge) is 1: from 0 to 0":                      fault(simtest.Fault{Kind: simtest.Diverge, From: []int{0}, At: 1}),
+		"tick of fault 0 (diverge) is -1: from 0 to 100000":              fault(simtest.Fault{Kind: simtest.Diverge, From: []int{0}, Tick: -1}),
+		"fault 0 (diverge) names the peers [0 1]: it is one peer's":      fault(simtest.Fault{Kind: simtest.Diverge, From: []int{0, 1}}),
+		"fault 0 (diverge) and fingerprintEvery is -1: nobody would notice": func(s *simtest.Scenario) {
+			s.FingerprintEvery = simtest.None
+			fault(simtest.Fault{Kind: simtest.Diverge, From: []int{0}})(s)
+		},
+		"fault 0 (diverge) is the only peer's": func(s *simtest.Scenario) {
+			s.Peers, s.Links = s.Peers[:1], nil
+			fault(simtest.Fault{Kind: simtest.Diverge, From: []int{0}})(s)
+		},
+		"fault 1 (diverge) is the second: one world may be another": func(s *simtest.Scenario) {
+			fault(simtest.Fault{Kind: simtest.Diverge, From: []int{0}})(s)
+			fault(simtest.Fault{Kind: simtest.Diverge, From: []int{1}})(s)
+		},
 		"every peer crashes: one must be left to tell": func(s *simtest.Scenario) {
 			s.PeerTimeout = simtest.MinPeerTimeout
 			fault(simtest.Fault{Kind: simtest.Crash, From: []int{0, 1}})(s)

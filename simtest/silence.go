@@ -56,7 +56,7 @@ func (m *match[S, I]) lostWrongly(self driftback.Peer, err error) string {
 // called lost, unless nothing more is needed from it.
 func (p *peer[S, I]) checkSilence() {
 	m, last := p.m, driftback.Tick(p.m.s.Ticks)
-	if m.s.PeerTimeout == 0 || !p.playing || p.err != nil || p.final == last {
+	if m.s.PeerTimeout == 0 || !p.playing || p.err != nil || p.final == last || p.disputes() {
 		return
 	}
 	for q, heard := range p.silent {

@@ -30,6 +30,10 @@ type soon struct {
 	tick, agreement time.Duration
 }
 
+// disputes are the kinds for which peers come to disagree, and play nothing while they talk
+// it over.
+var disputes = []Kind{Diverge, Equivocate, Misreport}
+
 // tries returns how many datagrams in a row are not all lost.
 func tries(loss float64) Micros {
 	n := Micros(1)
@@ -73,8 +77,9 @@ func (s *Scenario) soon(o *outlook) soon {
 		v.from = o.patience
 	}
 	v.from += o.quiet
-	// A line that is full loses more than its share, and a desync is talked over.
-	if s.Buggify || s.queued() > 0 || s.has(Diverge) {
+	// A line that is full loses more than its share, a desync is talked over, and a liar
+	// keeps quiet about a difference that has been found.
+	if s.Buggify || s.queued() > 0 || s.has(disputes...) {
 		v.tick, v.agreement = o.patience, o.patience
 		return v
 	}

@@ -123,6 +123,15 @@ func (k keeping) Save(i int, from *soundRing) error {
 
 func (k keeping) Load(i int, into *soundRing) error { *into = k[i]; return nil }
 
+// partial leaves out what participant 15 holds.
+type partial struct{ snapshot.Store[state] }
+
+func (p partial) Load(i int, into *state) error {
+	kept := into.Held[15]
+	defer func() { into.Held[15] = kept }()
+	return p.Store.Load(i, into)
+}
+
 // buffered loads into one buffer, whoever asks.
 type buffered struct {
 	snapshot.Store[soundRing]
@@ -233,6 +242,19 @@ var mistakes = map[string]func() mistaken{
 	},
 	"a CopyTo that forgets a field": func() mistaken {
 		return plantedIn(ringGame(func(s *forgetfulRing) *ring { return &s.Ring }), simtest.MistakeUnsaved, "Ring.Total", "saved by snapshot.For", "CopyTo")
+	},
+	"a policy that leaves out what never changes": func() mistaken {
+		g := simtest.Witness()
+		start := g.Start
+		g.Start = func(seed uint64, s *state) {
+			start(seed, s)
+			s.Held[15] = 7 // nobody plays participant 15
+		}
+		g.Save = func(places int) (snapshot.Store[state], error) {
+			s, err := snapshot.Assign[state](places)
+			return partial{s}, err
+		}
+		return plantedIn(g, simtest.MistakeUnsaved, "Held[15]", "loaded at once into an empty world, as a session does to fingerprint it", "saved by Game.Save")
 	},
 	"an UnmarshalBinary that forgets a field": func() mistaken {
 		return plantedIn(ringGame(func(s *carelessRing) *ring { return &s.Ring }), simtest.MistakeUnsaved, "Ring.Total", "saved by AppendBinary and UnmarshalBinary")

@@ -105,7 +105,8 @@ func (w *rewinder[S, I]) place(t driftback.Tick) int { return int(t) % len(w.pho
 
 func (w *rewinder[S, I]) photo(t driftback.Tick) *photo[S] { return &w.photos[w.place(t)] }
 
-// save saves the live world as tick t begins, and loads it at once.
+// save saves the live world as tick t begins, and loads it at once: over another world, and
+// into an empty one.
 func (w *rewinder[S, I]) save(t driftback.Tick) (*Finding, error) {
 	if err := w.store.Save(w.place(t), w.live); err != nil {
 		return nil, fmt.Errorf("tick %d cannot be saved by %s: %w", t, w.policy, err)
@@ -113,12 +114,20 @@ func (w *rewinder[S, I]) save(t driftback.Tick) (*Finding, error) {
 	if !w.is(w.photo(t), w.live) {
 		return w.found(MistakeShared, t, "saving a world changes it", lookShared, w.live), nil
 	}
-	if err := w.load(t, w.look); err != nil || w.is(w.photo(t), w.look) {
+	if f, err := w.loadAtOnce(t, w.look, "it was saved and loaded again at once"); f != nil || err != nil {
+		return f, err
+	}
+	return w.loadAtOnce(t, new(S), "it was saved and loaded at once into an empty world, as a session does to fingerprint it")
+}
+
+// loadAtOnce loads what has just been saved.
+func (w *rewinder[S, I]) loadAtOnce(t driftback.Tick, into *S, detail string) (*Finding, error) {
+	if err := w.load(t, into); err != nil || w.is(w.photo(t), into) {
 		return nil, err
 	}
 	// In a state with bytes of its own the field has a name all the same.
-	f := w.found(MistakeUnsaved, t, "it was saved and loaded again at once", lookUnsaved, w.look)
-	if d, ok := fieldBetween(w.live, w.look); ok && !w.plain {
+	f := w.found(MistakeUnsaved, t, detail, lookUnsaved, into)
+	if d, ok := fieldBetween(w.live, into); ok && !w.plain {
 		f.Difference = d
 	}
 	return f, nil

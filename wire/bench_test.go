@@ -56,3 +56,23 @@ func BenchmarkFitRun(b *testing.B) {
 		wire.FitRun(inputs, 2, 1000)
 	}
 }
+
+// BenchmarkExchange is all that the inputs of one tick take here: how many fit, the packet
+// with them, and reading it.
+func BenchmarkExchange(b *testing.B) {
+	for _, v := range benchmarkPackets() {
+		b.Run(v.name, func(b *testing.B) {
+			out := make([]byte, 0, 1200)
+			var into wire.Packet
+			var err error
+			b.ReportAllocs()
+			for b.Loop() {
+				wire.FitRun(v.packet.Runs[0].Inputs, v.stride, 1000)
+				out, _ = v.packet.Append(out[:0], v.stride)
+				err = into.Parse(out, v.stride)
+			}
+			require.NoError(b, err)
+			b.ReportMetric(float64(len(out)), "B/packet")
+		})
+	}
+}

@@ -34,6 +34,7 @@ type reader struct {
 	// base is the first tick of the packet, once based: the others are differences.
 	base  driftback.Tick
 	based bool
+	saves int // how many bytes shorter the inputs so far are as changes
 }
 
 func (r *reader) refuse(format string, args ...any) {
@@ -114,7 +115,16 @@ func (r *reader) tick() driftback.Tick {
 	}
 	z := r.number("a difference of ticks", 1<<64-1)
 	// A sum that overflows is negative, since the base is at most half the range.
-	t := r.base + driftback.Tick(int64(z>>1)^-int64(z&1))
+	return r.near(driftback.Tick(int64(z>>1) ^ -int64(z&1)))
+}
+
+// near returns the tick that lies so far from the packet's first.
+func (r *reader) near(d driftback.Tick) driftback.Tick {
+	t := r.base + d
+	if !r.based {
+		r.refuse("a tick relative to the first one, and there is none")
+		return 0
+	}
 	if t < 0 || t > MaxTick {
 		r.refuse("a tick that is not between 0 and %d", MaxTick)
 		return 0
@@ -123,10 +133,10 @@ func (r *reader) tick() driftback.Tick {
 }
 
 // head reads the byte that a run or an acknowledgement begins with. previous is
-// the participant of the one before, or -1.
-func (r *reader) head(previous int) (p driftback.Participant, more bool) {
+// the participant of the one before, or -1; above are its three highest bits.
+func (r *reader) head(previous int) (p driftback.Participant, more bool, above byte) {
 	b := r.byte()
-	return r.participant(b&^moreFollow, previous), b&moreFollow != 0
+	return r.participant(b&0x0f, previous), b&moreFollow != 0, b >> formShift
 }
 
 func (r *reader) participant(b byte, previous int) driftback.Participant {
@@ -179,13 +189,13 @@ func (w *writer) tick(t driftback.Tick) {
 	w.uvarint(uint64(d)<<1 ^ uint64(d>>63))
 }
 
-func (w *writer) head(p driftback.Participant, previous int, more bool) {
+func (w *writer) head(p driftback.Participant, previous int, more bool, above byte) {
 	if p >= driftback.MaxParticipants {
 		w.refuse("participant %d, and at most %d is allowed", p, driftback.MaxParticipants-1)
 	} else if int(p) <= previous {
 		w.refuse("participant %d after participant %d: they must ascend", p, previous)
 	}
-	b := byte(p)
+	b := byte(p) | above
 	if more {
 		b |= moreFollow
 	}

@@ -186,7 +186,7 @@ func (w *writer) hello(h *Hello) {
 			w.refuse("participant %d's delay is %d ticks, and 0 to %d are allowed", d.Participant, d.Ticks, MaxDelayTicks)
 			return
 		}
-		w.head(d.Participant, last, false)
+		w.head(d.Participant, last, false, 0)
 		w.uvarint(uint64(d.Ticks))
 		last = int(d.Participant)
 	}

@@ -35,10 +35,10 @@ func ExamplePacket() {
 
 	fmt.Println(in.Parse(b[:len(b)-1], stride))
 	// Output:
-	// 15 bytes
+	// 14 bytes
 	// run of 3 from tick 100 inputs 010001000500
 	// participant 1 next 99
-	// wire: malformed: byte 14: cut short: a difference of ticks does not end
+	// wire: malformed: byte 13: cut short: a difference of ticks does not end
 }
 
 func ExampleParseControl() {

@@ -1,9 +1,11 @@
 package wire_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/big"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -45,7 +47,7 @@ func decodeByDocument(b []byte, stride int) (text string, err error) {
 		d.leave()
 	case kind == 5:
 		d.disagree()
-	case kind >= 0xa0 && kind <= 0xbf:
+	case kind >= 0x80 && kind <= 0xbf:
 		d.packet(kind, stride)
 	default:
 		refuse("first byte")
@@ -152,30 +154,42 @@ func (d *byDocument) packet(flags, stride int) {
 		d.line("echo of %d held %d µs", seq, d.uvarint(new(big.Int).Sub(power(32), big.NewInt(1))))
 	}
 	if flags&2 != 0 {
-		total := 0
-		d.headed(func(participant int) {
-			first := d.tick()
-			inputs := d.groups(stride)
-			end := new(big.Int).Add(first, big.NewInt(int64(len(inputs))))
-			if end.Cmp(power(62)) > 0 {
-				refuse("end of run")
-			}
-			if total += len(inputs) * stride; total > 65536 {
-				refuse("inputs")
-			}
-			d.line("run of %d from %d for %d: %s", participant, first, len(inputs), strings.Join(inputs, " "))
-		})
+		d.runs(stride, flags&0x20 != 0)
+	} else if flags&0x20 != 0 {
+		refuse("no inputs")
 	}
 	if flags&4 != 0 {
-		d.headed(func(participant int) { d.line("ack of %d next %d", participant, d.tick()) })
+		d.headed(func(participant, above int) {
+			var next *big.Int
+			if above < 7 {
+				if d.first == nil {
+					refuse("near to nothing")
+				}
+				next = new(big.Int).Add(d.first, big.NewInt(int64(above)))
+				if next.Cmp(power(62)) > 0 {
+					refuse("tick out of range")
+				}
+			} else {
+				first := d.first
+				next = d.tick()
+				if first != nil {
+					if away := new(big.Int).Sub(next, first); away.Sign() >= 0 && away.Cmp(big.NewInt(6)) <= 0 {
+						refuse("an acknowledgement could be shorter")
+					}
+				}
+			}
+			d.line("ack of %d next %d", participant, next)
+		})
 	}
 	if flags&8 != 0 {
-		first := d.uvarint(power(62))
-		n := d.u8()
-		if n < 1 || n > 64 {
-			refuse("count of sums")
+		v := d.uvarint(new(big.Int).Add(power(63), big.NewInt(1)))
+		n := 1
+		if v.Bit(0) == 1 {
+			if n = d.u8(); n < 2 || n > 64 {
+				refuse("count of sums")
+			}
 		}
-		d.out.WriteString("sums from " + first.String() + ":")
+		d.out.WriteString("sums from " + new(big.Int).Rsh(v, 1).String() + ":")
 		for range n {
 			fmt.Fprintf(&d.out, " %016x", d.little(8))
 		}
@@ -186,57 +200,182 @@ func (d *byDocument) packet(flags, stride int) {
 	}
 }
 
-func (d *byDocument) headed(item func(participant int)) {
+func (d *byDocument) headed(item func(participant, above int)) {
 	for least := 0; ; {
 		h := d.u8()
-		if h&0xe0 != 0 || h&15 < least {
+		if h&15 < least {
 			refuse("head")
 		}
 		least = h&15 + 1
-		item(h & 15)
+		item(h&15, h>>5)
 		if h&16 == 0 {
 			return
 		}
 	}
 }
 
-// groups returns the inputs of a run in hexadecimal.
-func (d *byDocument) groups(stride int) []string {
-	var inputs []string
-	for wasRow := false; ; {
-		h := d.small(1 << 20)
-		row := h&1 != 0
-		var group []string
-		if row {
-			if wasRow {
-				refuse("a row after a row")
+// runs reads the runs of a packet, and compares what their values take in the other
+// way of writing them.
+func (d *byDocument) runs(stride int, changes bool) {
+	total, plain, changed := 0, 0, 0
+	d.headed(func(participant, form int) {
+		first := d.tick()
+		var inputs [][]byte
+		one := func() []byte {
+			before := make([]byte, stride)
+			if len(inputs) > 0 {
+				before = inputs[len(inputs)-1]
 			}
-			for range h>>2 + 1 {
-				group = append(group, fmt.Sprintf("%x", d.bytes(stride)))
-				if n := len(group); n > 1 && group[n-1] == group[n-2] {
-					refuse("equal in a row")
+			in := d.bytes
+			if changes {
+				in = func(int) []byte { return d.change(before) }
+			}
+			v := in(stride)
+			if len(inputs) > 0 && bytes.Equal(v, before) {
+				refuse("a value equals the one before")
+			}
+			plain += stride
+			changed += sizeOfChange(before, v)
+			return v
+		}
+		switch form {
+		case 0:
+			d.groups(&inputs, one)
+		case 7:
+			pattern := d.u8()
+			ticks := len(strconv.FormatInt(int64(pattern), 2))
+			if strings.Count(strconv.FormatInt(int64(pattern), 2), "1") < 2 {
+				refuse("pattern")
+			}
+			inputs = append(inputs, one())
+			for i := range ticks - 1 {
+				if pattern>>i&1 == 1 {
+					inputs = append(inputs, one())
+				} else {
+					inputs = append(inputs, inputs[i])
 				}
 			}
-		} else {
-			// The number is limited before it is used: a long one comes from nowhere.
-			if h>>2 >= 512 {
-				refuse("run too long")
-			}
-			in := fmt.Sprintf("%x", d.bytes(stride))
-			for range h>>2 + 2 {
-				group = append(group, in)
+		default:
+			inputs = repeated(one(), form)
+		}
+		end := new(big.Int).Add(first, big.NewInt(int64(len(inputs))))
+		if end.Cmp(power(62)) > 0 {
+			refuse("end of run")
+		}
+		if total += len(inputs) * stride; total > 65536 {
+			refuse("inputs")
+		}
+		var text strings.Builder
+		for _, in := range inputs {
+			fmt.Fprintf(&text, " %x", in)
+		}
+		d.line("run of %d from %d for %d:%s", participant, first, len(inputs), text.String())
+	})
+	if changes != (changed < plain) {
+		refuse("the other way is shorter")
+	}
+}
+
+func repeated(in []byte, times int) (list [][]byte) {
+	for range times {
+		list = append(list, in)
+	}
+	return list
+}
+
+// change reads how a value differs from the one before.
+func (d *byDocument) change(before []byte) []byte {
+	v := append([]byte(nil), before...)
+	marks := []bool{true}
+	if len(v) > 8 {
+		marks = d.mask((len(v) + 7) / 8)
+	}
+	for i, marked := range marks {
+		if !marked {
+			continue
+		}
+		differs := d.mask(min(8, len(v)-8*i))
+		some := false
+		for j, differ := range differs {
+			if differ {
+				some = true
+				flip := d.u8()
+				if flip == 0 {
+					refuse("flips nothing")
+				}
+				v[8*i+j] ^= byte(flip)
 			}
 		}
-		if len(inputs) > 0 && inputs[len(inputs)-1] == group[0] {
-			refuse("group goes on with the same input")
+		if !some && len(v) > 8 {
+			refuse("mask of nothing")
 		}
-		if inputs = append(inputs, group...); len(inputs) > 512 {
+	}
+	return v
+}
+
+// mask reads n bits, lowest first, and the zeros that fill the last byte.
+func (d *byDocument) mask(n int) (bits []bool) {
+	for len(bits) < n {
+		b := d.u8()
+		for i := range 8 {
+			bits = append(bits, b>>i&1 == 1)
+		}
+	}
+	for _, b := range bits[n:] {
+		if b {
+			refuse("mask of more than there is")
+		}
+	}
+	return bits[:n]
+}
+
+func sizeOfChange(a, b []byte) (n int) {
+	blocks := map[int]bool{}
+	for i := range a {
+		if a[i] != b[i] {
+			n++
+			blocks[i/8] = true
+		}
+	}
+	if len(a) <= 8 {
+		return n + 1
+	}
+	return n + len(blocks) + (len(a)+63)/64
+}
+
+// groups reads a run's values in groups.
+func (d *byDocument) groups(inputs *[][]byte, one func() []byte) {
+	groups, repeats := 0, false
+	for wasRow, last := false, false; !last; groups++ {
+		h := d.small(1 << 20)
+		row := h&1 != 0
+		last = h&2 != 0
+		n := h>>2 + 2
+		if row {
+			n--
+		}
+		// The number is limited before it is used: a long one comes from nowhere.
+		if len(*inputs)+n > 512 {
 			refuse("run too long")
 		}
-		if h&2 != 0 {
-			return inputs
+		if row && wasRow {
+			refuse("a row after a row")
 		}
-		wasRow = row
+		if row {
+			for range n {
+				*inputs = append(*inputs, one())
+			}
+		} else {
+			*inputs = append(*inputs, repeated(one(), n)...)
+		}
+		wasRow, repeats = row, !row
+	}
+	least := 9
+	if groups == 1 && repeats {
+		least = 7
+	}
+	if len(*inputs) < least {
+		refuse("the run could be shorter")
 	}
 }
 

@@ -107,7 +107,7 @@ func agree(t *testing.T, b []byte, stride int) bool {
 	document, documentErr := decodeByDocument(b, stride)
 	// A packet is refused on the control channel and the other way round; the
 	// second decoder does not ask which channel it reads.
-	if isPacket := len(b) > 0 && b[0]&0xe0 == 0xa0; isPacket != (stride > 0) {
+	if isPacket := len(b) > 0 && b[0]&0xc0 == 0x80; isPacket != (stride > 0) {
 		require.Error(t, err)
 		return false
 	}

@@ -33,7 +33,7 @@ const (
 	MaxEchoSize   = 7  // an Echo that is set
 	MaxRunHead    = 11 // a run, without its inputs; see FitRun
 	MaxAckSize    = 11 // one Ack
-	MaxSumsHead   = 10 // fingerprints, without the SumSize of each
+	MaxSumsHead   = 11 // fingerprints, without the SumSize of each
 	SumSize       = 8  // one fingerprint
 	MaxSumAckSize = 9  // a SumAck that is set
 )
@@ -107,22 +107,31 @@ type SumAck struct {
 	Next uint64
 }
 
-// A packet's first byte: three bits that no control message begins with, and a
-// bit for each part that follows.
+// A packet's first byte: two bits that no control message begins with, a bit for each
+// part that follows, and one that says how inputs are written.
 const (
-	packetMark     = 0xa0
-	packetMarkMask = 0xe0
+	packetMark     = 0x80
+	packetMarkMask = 0xc0
 
 	hasEcho   = 0x01
 	hasRuns   = 0x02
 	hasAcks   = 0x04
 	hasSums   = 0x08
 	hasSumAck = 0x10
+	asChanges = 0x20
 )
 
-// A run and an acknowledgement begin with a byte that holds a participant, and
-// this bit when another one follows.
+// A run and an acknowledgement begin with a head: a byte that holds a participant, this
+// bit when another one follows, and three bits above.
 const moreFollow = 0x10
+
+// The three bits above in the head of an acknowledgement are its tick, from ackLeast on
+// relative to the packet's first tick; or ackApart, and the tick follows.
+const (
+	ackShift = 5
+	ackLeast = -2
+	ackApart = 7
+)
 
 // TagOf returns a packet's tag without looking further, and ok == false when b is
 // no packet. A packet of another match may hold inputs of another size, so
@@ -147,8 +156,13 @@ func (p *Packet) Append(b []byte, stride int) ([]byte, error) {
 	if p.Echo.Set {
 		flags |= hasEcho
 	}
+	var shapes [MaxRuns]shape
+	changes := false
 	if len(p.Runs) > 0 {
 		flags |= hasRuns
+		if changes = p.survey(&w, &shapes, stride); changes {
+			flags |= asChanges
+		}
 	}
 	if len(p.Acks) > 0 {
 		flags |= hasAcks
@@ -164,7 +178,7 @@ func (p *Packet) Append(b []byte, stride int) ([]byte, error) {
 		w.b = binary.LittleEndian.AppendUint16(w.b, p.Echo.Seq)
 		w.uvarint(uint64(p.Echo.HeldMicros))
 	}
-	p.appendRuns(&w, stride)
+	p.appendRuns(&w, &shapes, stride, changes)
 	p.appendAcks(&w)
 	p.appendSums(&w)
 	if w.err != nil {
@@ -173,34 +187,51 @@ func (p *Packet) Append(b []byte, stride int) ([]byte, error) {
 	return w.b, nil
 }
 
-func (p *Packet) appendRuns(w *writer, stride int) {
-	decoded, previous := 0, -1
+// survey returns the shapes of the runs, and whether their inputs are shorter as
+// changes. It refuses runs that cannot be written.
+func (p *Packet) survey(w *writer, shapes *[MaxRuns]shape, stride int) (changes bool) {
+	if n := len(p.Runs); n > MaxRuns {
+		w.refuse("%d runs, and at most %d are allowed", n, MaxRuns)
+		return false
+	}
+	decoded, total := 0, 0
 	for i := range p.Runs {
 		run := &p.Runs[i]
 		if run.Count < 1 || run.Count > MaxRunTicks {
 			w.refuse("the run of participant %d has %d ticks, and 1 to %d are allowed", run.Participant, run.Count, MaxRunTicks)
-			return
+			return false
 		}
 		if len(run.Inputs) != run.Count*stride {
 			w.refuse("the run of participant %d has %d bytes of input for %d ticks of %d bytes",
 				run.Participant, len(run.Inputs), run.Count, stride)
-			return
+			return false
 		}
 		if decoded += len(run.Inputs); decoded > MaxDecoded {
 			w.refuse("the runs up to participant %d's hold %d bytes of input, and at most %d are allowed: split the packet",
 				run.Participant, decoded, MaxDecoded)
+			return false
+		}
+		var saves int
+		shapes[i], saves = survey(run.Inputs, stride)
+		total += saves
+	}
+	return total > 0
+}
+
+func (p *Packet) appendRuns(w *writer, shapes *[MaxRuns]shape, stride int, changes bool) {
+	previous := -1
+	for i := range p.Runs {
+		if w.err != nil {
 			return
 		}
+		run := &p.Runs[i]
 		if run.First > MaxTick-driftback.Tick(run.Count) {
 			w.refuse("the run of participant %d from tick %d ends beyond tick %d", run.Participant, run.First, MaxTick)
 			return
 		}
-		w.head(run.Participant, previous, i < len(p.Runs)-1)
+		w.head(run.Participant, previous, i < len(p.Runs)-1, shapes[i].form<<formShift)
 		w.tick(run.First)
-		if w.err != nil {
-			return
-		}
-		w.b = appendGroups(w.b, run.Inputs, stride)
+		w.appendRun(shapes[i], run.Inputs, stride, changes)
 		previous = int(run.Participant)
 	}
 }
@@ -212,8 +243,14 @@ func (p *Packet) appendAcks(w *writer) {
 			return
 		}
 		ack := &p.Acks[i]
-		w.head(ack.Participant, previous, i < len(p.Acks)-1)
-		w.tick(ack.Next)
+		d, short := ack.Next-w.base, byte(ackApart)
+		if w.based && d >= 0 && d < ackApart && ack.Next <= MaxTick {
+			short = byte(d)
+		}
+		w.head(ack.Participant, previous, i < len(p.Acks)-1, short<<ackShift)
+		if short == ackApart {
+			w.tick(ack.Next)
+		}
 		previous = int(ack.Participant)
 	}
 }
@@ -222,8 +259,16 @@ func (p *Packet) appendSums(w *writer) {
 	if n := len(p.Sums.List); n > MaxSums {
 		w.refuse("%d fingerprints, and at most %d are allowed: split the packet", n, MaxSums)
 	} else if n > 0 {
-		w.number("the index of a fingerprint", p.Sums.First, uint64(MaxTick))
-		w.b = append(w.b, byte(n))
+		if p.Sums.First > uint64(MaxTick) {
+			w.refuse("the index of a fingerprint is %d, and at most %d is allowed", p.Sums.First, MaxTick)
+			return
+		}
+		if n == 1 {
+			w.uvarint(p.Sums.First << 1)
+		} else {
+			w.uvarint(p.Sums.First<<1 | 1)
+			w.b = append(w.b, byte(n))
+		}
 		for _, sum := range p.Sums.List {
 			w.b = binary.LittleEndian.AppendUint64(w.b, sum)
 		}
@@ -275,7 +320,9 @@ func (p *Packet) parse(r *reader, stride int) {
 		p.Echo = Echo{Set: true, Seq: r.uint16(), HeldMicros: uint32(r.number("the time an echo was held", 1<<32-1))}
 	}
 	if flags&hasRuns != 0 {
-		p.parseRuns(r, stride)
+		p.parseRuns(r, stride, flags&asChanges != 0)
+	} else if flags&asChanges != 0 {
+		r.refuse("inputs as changes, and no inputs")
 	}
 	if flags&hasAcks != 0 {
 		p.parseAcks(r)
@@ -288,13 +335,14 @@ func (p *Packet) parse(r *reader, stride int) {
 	}
 }
 
-func (p *Packet) parseRuns(r *reader, stride int) {
+func (p *Packet) parseRuns(r *reader, stride int, changes bool) {
 	previous := -1
 	for more := true; more; {
 		var run Run
-		run.Participant, more = r.head(previous)
+		var form byte
+		run.Participant, more, form = r.head(previous)
 		run.First = r.tick()
-		run.Inputs = p.parseGroups(r, stride)
+		run.Inputs = p.parseRun(r, form, stride, changes)
 		if r.err != nil {
 			return
 		}
@@ -306,14 +354,26 @@ func (p *Packet) parseRuns(r *reader, stride int) {
 		p.Runs = append(p.Runs, run)
 		previous = int(run.Participant)
 	}
+	if changes != (r.saves > 0) {
+		r.refuse("the inputs could be written shorter as changes, or are and could be without: the difference is %d bytes", r.saves)
+	}
 }
 
 func (p *Packet) parseAcks(r *reader) {
 	previous := -1
 	for more := true; more; {
 		var ack Ack
-		ack.Participant, more = r.head(previous)
-		ack.Next = r.tick()
+		var short byte
+		ack.Participant, more, short = r.head(previous)
+		if short == ackApart {
+			apart := r.based
+			ack.Next = r.tick()
+			if d := ack.Next - r.base; apart && d >= 0 && d < ackApart {
+				r.refuse("an acknowledged tick is written longer than it need be")
+			}
+		} else {
+			ack.Next = r.near(driftback.Tick(short))
+		}
 		if r.err != nil {
 			return
 		}
@@ -323,10 +383,13 @@ func (p *Packet) parseAcks(r *reader) {
 }
 
 func (p *Packet) parseSums(r *reader) {
-	p.Sums.First = r.number("the index of a fingerprint", uint64(MaxTick))
-	n := int(r.byte())
-	if r.err == nil && (n < 1 || n > MaxSums) {
-		r.refuse("%d fingerprints, and 1 to %d are allowed", n, MaxSums)
+	first := r.number("twice the index of a fingerprint", uint64(MaxTick)<<1|1)
+	p.Sums.First = first >> 1
+	n := 1
+	if first&1 != 0 {
+		if n = int(r.byte()); r.err == nil && (n < 2 || n > MaxSums) {
+			r.refuse("a list of %d fingerprints, and 2 to %d are allowed", n, MaxSums)
+		}
 	}
 	for list := r.take(n * SumSize); len(list) > 0; list = list[SumSize:] {
 		p.Sums.List = append(p.Sums.List, binary.LittleEndian.Uint64(list))

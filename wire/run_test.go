@@ -54,6 +54,32 @@ func TestOneMoreInputNeverMakesARunShorter(t *testing.T) {
 	})
 }
 
+func TestNoRunIsLargerThanStated(t *testing.T) {
+	largest := 0.0
+	rapid.Check(t, func(t *rapid.T) {
+		stride := rapid.SampledFrom(strides).Draw(t, "stride")
+		ticks := rapid.IntRange(1, 200).Draw(t, "ticks")
+		inputs := anyInputs(t, ticks, stride)
+		size := wire.MaxRunHead + sizeOfInputs(t, inputs, stride)
+		// Beside another run, of two values that change one byte each, it may have to be
+		// written in the way that is worse for it.
+		beside := held(1, 1, 1, make([]byte, stride)...)
+		for range 60 {
+			beside.Inputs = append(beside.Inputs, make([]byte, stride)...)
+			beside.Inputs[len(beside.Inputs)-1] = byte(len(beside.Inputs) / stride)
+			beside.Count++
+		}
+		alone := wire.Packet{Runs: []wire.Run{beside}}
+		both := wire.Packet{Runs: []wire.Run{run(0, 1, stride, inputs...), beside}}
+		more := len(roundTrip(t, &both, stride)) - len(roundTrip(t, &alone, stride))
+		most := wire.MaxRunSize(ticks, stride)
+		require.LessOrEqual(t, size, most)
+		require.LessOrEqual(t, more+wire.MaxRunHead-2, most)
+		largest = max(largest, float64(size)/float64(most))
+	})
+	require.Greater(t, largest, 0.8, "no run came near it")
+}
+
 func TestFitRunAtItsEdges(t *testing.T) {
 	for name, c := range map[string]struct {
 		inputs               []byte
@@ -62,9 +88,13 @@ func TestFitRunAtItsEdges(t *testing.T) {
 		"no inputs":                            {nil, 1, 1000, 0},
 		"no budget":                            {[]byte{1, 2}, 1, 0, 0},
 		"a budget below none":                  {[]byte{1, 2}, 1, -1, 0},
-		"no room for one":                      {[]byte{1, 2}, 1, wire.MaxRunHead + 1, 0},
-		"room for one":                         {[]byte{1, 2}, 1, wire.MaxRunHead + 2, 1},
+		"no room for one":                      {[]byte{1, 2}, 1, wire.MaxRunHead, 0},
+		"room for one":                         {[]byte{1, 2}, 1, wire.MaxRunHead + 1, 1},
+		"room for two":                         {[]byte{1, 2, 3}, 1, wire.MaxRunHead + 3, 2},
+		"room for six of a held one":           {make([]byte, 33), 1, wire.MaxRunHead + 1, 6},
 		"room for any number of a held one":    {make([]byte, 33), 1, wire.MaxRunHead + 2, 33},
+		"room for a change and not for both":   {[]byte{1, 2, 3, 4, 1, 2, 3, 5}, 4, wire.MaxRunHead + 1 + 4 + 2, 1},
+		"room for both, one of them a change":  {[]byte{0, 0, 3, 4, 0, 0, 3, 5}, 4, wire.MaxRunHead + 1 + 3 + 2, 2},
 		"one more takes a longer header":       {make([]byte, 40), 1, wire.MaxRunHead + 2, 33},
 		"a run holds 512 ticks":                {make([]byte, 1000), 1, 1 << 20, wire.MaxRunTicks},
 		"a packet holds 65,536 bytes of input": {make([]byte, 512*256), 256, 1 << 20, 256},

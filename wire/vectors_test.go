@@ -67,6 +67,37 @@ func packetVectors() []packetVector {
 		{"ticks as far apart as can be", 1, wire.Packet{Acks: []wire.Ack{{Participant: 0}, {Participant: 1, Next: 1 << 62}}}},
 		{"the largest input", 256, wire.Packet{Runs: []wire.Run{held(0, 1, 2, bytes.Repeat([]byte{0xee}, 256)...)}}},
 	}
+	for _, ticks := range []int{1, 6, 7, 8, 9} {
+		alike := wire.Packet{Runs: []wire.Run{held(0, 60, ticks, 8, 1)}}
+		differ := wire.Packet{Runs: []wire.Run{run(0, 60, 1, counting(ticks)...)}}
+		list = append(list,
+			packetVector{fmt.Sprintf("one value for %d ticks", ticks), 2, alike},
+			packetVector{fmt.Sprintf("%d values", ticks), 1, differ},
+		)
+	}
+	moves := wire.Run{Participant: 2, First: 60, Count: 4, Inputs: make([]byte, 4*11)}
+	copy(moves.Inputs, "\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x09")
+	copy(moves.Inputs[11:], moves.Inputs[:11])
+	copy(moves.Inputs[22:], "\x01\x00\x00\x00\x00\x00\x00\x00\x07\x00\x0a")
+	copy(moves.Inputs[33:], "\x03\x00\x00\x00\x00\x00\x00\x00\x07\x00\x0a")
+	list = append(list,
+		packetVector{"one byte of four changes", 4, wire.Packet{Runs: []wire.Run{run(0, 60, 4, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 2)}}},
+		packetVector{"nothing is pressed", 4, wire.Packet{Runs: []wire.Run{held(0, 60, 5, 0, 0, 0, 0)}}},
+		packetVector{"few bytes of eleven change", 11, wire.Packet{Runs: []wire.Run{moves}}},
+		packetVector{"one byte of 256 changes, for longer than a pattern", 256, wire.Packet{Runs: []wire.Run{
+			run(0, 60, 256, append(make([]byte, 256*12), bytes.Repeat(append(make([]byte, 255), 4), 2)...)...),
+		}}},
+		packetVector{"as short without changes", 2, wire.Packet{Runs: []wire.Run{run(0, 60, 2, 1, 0, 2, 0)}}},
+		packetVector{"changes that pay for one run and not for the other", 3, wire.Packet{Runs: []wire.Run{
+			run(0, 60, 3, 1, 2, 3), run(1, 60, 3, 1, 0, 0, 2, 0, 0),
+		}}},
+		packetVector{"acknowledgements near and far", 1, wire.Packet{
+			Runs: []wire.Run{held(0, 100, 2, 1)},
+			Acks: []wire.Ack{{Participant: 1, Next: 99}, {Participant: 2, Next: 100}, {Participant: 3, Next: 106}, {Participant: 4, Next: 107}},
+		}},
+		packetVector{"one fingerprint", 1, wire.Packet{Sums: wire.Sums{First: 63, List: []uint64{5}}}},
+		packetVector{"two fingerprints up to the last index", 1, wire.Packet{Sums: wire.Sums{First: 1 << 62, List: []uint64{5, 6}}}},
+	)
 	for _, ticks := range []int{33, 34, 255, 256, 257, 512} {
 		list = append(list, packetVector{
 			fmt.Sprintf("a key held for %d ticks", ticks), 1, wire.Packet{Runs: []wire.Run{held(0, 60, ticks, 8)}},

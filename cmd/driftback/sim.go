@@ -29,14 +29,14 @@ func fight(r *rng.PCG, p driftback.Participant, _ driftback.Tick) (in sim.Input)
 		toward, away = away, toward
 	}
 	switch n := r.IntN(10); {
-	case n < 6:
+	case n < 5:
 		in.Buttons = toward
-	case n < 7:
+	case n < 6:
 		in.Buttons = away
-	case n < 8:
+	case n < 7:
 		in.Buttons = toward | sim.Up
 	case n < 9:
-		in.Buttons = away | sim.Down
+		return sim.Input{Buttons: away | sim.Down} // guarding
 	}
 	if r.Chance(1, 2) {
 		in.Buttons |= sim.Light << r.IntN(4) // or Heavy, Throw or Special

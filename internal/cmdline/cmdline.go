@@ -94,9 +94,10 @@ func prepare(c *cli.Command) {
 
 // missing is what a command does that is nothing without one below it.
 func missing(_ context.Context, c *cli.Command) error {
-	var names []string
-	for _, sub := range c.VisibleCommands() {
-		names = append(names, sub.Name)
+	known := c.VisibleCommands()
+	names := make([]string, len(known))
+	for i, sub := range known {
+		names[i] = sub.Name
 	}
 	list := strings.Join(names, ", ")
 	if name := c.Args().First(); name != "" {

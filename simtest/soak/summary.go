@@ -43,6 +43,9 @@ type Summary struct {
 	// Faults has the kinds that were planned, in the order of simtest.Kinds.
 	Faults []simtest.FaultCount
 
+	// Buggified has the rare paths that were forced, in the order of package buggify.
+	Buggified []simtest.SiteCount
+
 	// Vacuous counts matches that prove little; the first of them is of VacuousSeed, for the
 	// reasons of VacuousWhy.
 	Vacuous     uint64
@@ -94,6 +97,13 @@ func (s *Summary) add(done *outcome, traces map[uint64]struct{}) {
 	s.Deepest = max(s.Deepest, r.Deepest)
 	for _, f := range r.Faults {
 		s.addFault(f)
+	}
+	for _, c := range r.Buggified {
+		i, found := slices.BinarySearchFunc(s.Buggified, c, func(a, b simtest.SiteCount) int { return int(a.Site) - int(b.Site) })
+		if !found {
+			s.Buggified = slices.Insert(s.Buggified, i, simtest.SiteCount{Site: c.Site})
+		}
+		s.Buggified[i].Fired += c.Fired
 	}
 	if len(r.Vacuous) > 0 {
 		if s.Vacuous++; s.Vacuous == 1 {

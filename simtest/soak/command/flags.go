@@ -37,9 +37,9 @@ func flags(games []Game) []cli.Flag {
 }
 
 func names(games []Game) string {
-	var list []string
-	for _, g := range games {
-		list = append(list, g.name)
+	list := make([]string, len(games))
+	for i, g := range games {
+		list[i] = g.name
 	}
 	return strings.Join(list, " or ")
 }

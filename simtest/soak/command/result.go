@@ -41,6 +41,9 @@ type SimResult struct {
 	Blocked     uint64        `json:"blocked"`
 	Faults      []FaultResult `json:"faults"`
 
+	// Forced has the rare paths of the engine that were forced, by name.
+	Forced []ForcedResult `json:"forced"`
+
 	Vacuous Vacuous `json:"vacuous"`
 	// Traces is how many different matches there were among the first ComparedTraces.
 	Traces         uint64 `json:"traces"`
@@ -64,6 +67,12 @@ type FaultResult struct {
 	Kind     simtest.Kind `json:"kind"`
 	Planned  int          `json:"planned"`
 	Happened int          `json:"happened"`
+}
+
+// ForcedResult says how often a rare path was forced.
+type ForcedResult struct {
+	Site  string `json:"site"`
+	Times uint64 `json:"times"`
 }
 
 // Vacuous says which matches proved little.
@@ -113,24 +122,26 @@ type SizeResult struct {
 	Peers  int `json:"peers"`
 	Links  int `json:"links"` // that are not perfect
 	Faults int `json:"faults"`
+	Cuts   int `json:"cuts"` // of inputs
 }
 
 // PlayResult is what one play was, up to the rule that it broke, if it broke one.
 type PlayResult struct {
-	Trace            string        `json:"trace"`
-	SimulatedSeconds float64       `json:"simulatedSeconds"`
-	Events           int           `json:"events"`
-	Confirmed        int64         `json:"confirmed"` // the first tick that the slowest peer has not
-	Rollbacks        uint64        `json:"rollbacks"`
-	Resimulated      uint64        `json:"resimulated"`
-	Deepest          int           `json:"deepest"`
-	Stalls           uint64        `json:"stalls"`
-	Undone           uint64        `json:"undone"`
-	Datagrams        uint64        `json:"datagrams"`
-	Lost             uint64        `json:"lost"`
-	Blocked          uint64        `json:"blocked"`
-	Faults           []FaultResult `json:"faults"`
-	Vacuous          []string      `json:"vacuous"`
+	Trace            string         `json:"trace"`
+	SimulatedSeconds float64        `json:"simulatedSeconds"`
+	Events           int            `json:"events"`
+	Confirmed        int64          `json:"confirmed"` // the first tick that the slowest peer has not
+	Rollbacks        uint64         `json:"rollbacks"`
+	Resimulated      uint64         `json:"resimulated"`
+	Deepest          int            `json:"deepest"`
+	Stalls           uint64         `json:"stalls"`
+	Undone           uint64         `json:"undone"`
+	Datagrams        uint64         `json:"datagrams"`
+	Lost             uint64         `json:"lost"`
+	Blocked          uint64         `json:"blocked"`
+	Faults           []FaultResult  `json:"faults"`
+	Forced           []ForcedResult `json:"forced"`
+	Vacuous          []string       `json:"vacuous"`
 }
 
 // ReplayResult is what -json prints of -replay.
@@ -174,6 +185,7 @@ func (j *job) simResult(s *soak.Summary) SimResult {
 		WallSeconds: s.Wall.Seconds(), All: speed(s.All, s.Parallel), TwoPeers: speed(s.TwoPeers, s.Parallel),
 		Events: s.Events, Rollbacks: s.Rollbacks, Resimulated: s.Resimulated, Deepest: s.Deepest, Stalls: s.Stalls,
 		Undone: s.Undone, Datagrams: s.Datagrams, Lost: s.Lost, Blocked: s.Blocked, Faults: faults(s.Faults),
+		Forced:  forced(s.Buggified),
 		Vacuous: Vacuous{Matches: s.Vacuous, Seed: s.VacuousSeed, Why: list(s.VacuousWhy)},
 		Traces:  s.Traces, ComparedTraces: s.Compared, Failed: s.Failed, Failures: []FailureResult{},
 	}
@@ -201,7 +213,7 @@ func (j *job) replayResult(name string, s *simtest.Scenario, r *simtest.Report) 
 		Violation: violation(r.Violation), Play: PlayResult{
 			Trace: trace(r.Trace), SimulatedSeconds: r.Simulated.Seconds(), Events: r.Events, Confirmed: int64(r.Confirmed),
 			Rollbacks: r.Rollbacks, Resimulated: r.Resimulated, Deepest: r.Deepest, Stalls: r.Stalls, Undone: r.Undone,
-			Datagrams: r.Datagrams, Lost: r.Lost, Blocked: r.Blocked, Faults: faults(r.Faults), Vacuous: list(r.Vacuous),
+			Datagrams: r.Datagrams, Lost: r.Lost, Blocked: r.Blocked, Faults: faults(r.Faults), Forced: forced(r.Buggified), Vacuous: list(r.Vacuous),
 		},
 	}
 }
@@ -225,9 +237,17 @@ func speed(s soak.Speed, parallel int) SpeedResult {
 }
 
 func faults(counts []simtest.FaultCount) []FaultResult {
-	results := []FaultResult{}
-	for _, c := range counts {
-		results = append(results, FaultResult(c))
+	results := make([]FaultResult, len(counts)) // [] and not null where there are none
+	for i, c := range counts {
+		results[i] = FaultResult(c)
+	}
+	return results
+}
+
+func forced(counts []simtest.SiteCount) []ForcedResult {
+	results := make([]ForcedResult, len(counts))
+	for i, c := range counts {
+		results[i] = ForcedResult{Site: c.Site.String(), Times: c.Fired}
 	}
 	return results
 }
@@ -246,7 +266,7 @@ func violation(v *simtest.Violation) *ViolationResult {
 }
 
 func size(s *simtest.Scenario) SizeResult {
-	return SizeResult{Ticks: s.Ticks, Peers: len(s.Peers), Links: len(s.Links), Faults: len(s.Faults)}
+	return SizeResult{Ticks: s.Ticks, Peers: len(s.Peers), Links: len(s.Links), Faults: len(s.Faults), Cuts: len(s.Cuts)}
 }
 
 func trace(hash uint64) string { return fmt.Sprintf("%016x", hash) }

@@ -35,6 +35,13 @@ func (j *job) simText(s *soak.Summary) string {
 		}
 		b.WriteString(".\n")
 	}
+	if len(s.Buggified) > 0 {
+		times := uint64(0)
+		for _, c := range s.Buggified {
+			times += c.Fired
+		}
+		fmt.Fprintf(&b, "Rare paths of the engine were forced %d times in %s.\n", times, count(uint64(len(s.Buggified)), "place"))
+	}
 	switch {
 	case s.Compared < s.Matches:
 		fmt.Fprintf(&b, "Among the first %d matches %d were different from all others.\n", s.Compared, s.Traces)
@@ -75,6 +82,7 @@ func ended(s *soak.Summary) string {
 		rest = fmt.Sprintf(" of %d", s.Asked)
 	}
 	switch s.Ended {
+	case soak.RangeDone, soak.Refused:
 	case soak.TimeUp:
 		return which + rest + ", then the time was used up"
 	case soak.Failed:
@@ -149,9 +157,9 @@ func (j *job) replayLine(file string) string {
 }
 
 func sizeText(s *simtest.Scenario) string {
-	return fmt.Sprintf("%s, %s, %s, %s",
-		count(uint64(s.Ticks), "tick"), count(uint64(len(s.Peers)), "peer"),
-		count(uint64(len(s.Links)), "bad link"), count(uint64(len(s.Faults)), "fault"))
+	return fmt.Sprintf("%s, %s, %s, %s, %s",
+		count(uint64(s.Ticks), "tick"), count(uint64(len(s.Peers)), "peer"), count(uint64(len(s.Links)), "bad link"),
+		count(uint64(len(s.Faults)), "fault"), count(uint64(len(s.Cuts)), "cut"))
 }
 
 // count returns a number and what it counts.
