@@ -59,6 +59,7 @@ func (p *peer[S, I]) check(r *session.Result, err error) {
 	}
 	p.believe()
 	p.checkFingerprints()
+	p.runs.waits(r)
 	p.checkLimit(r)
 	p.checkEffects(r, errors.Is(err, session.ErrFinished))
 	p.err = err
@@ -114,6 +115,7 @@ func (p *peer[S, I]) checkInputs() {
 			case in != want:
 				p.breaks(RuleInput, t, "it has confirmed %+v of participant %d, who pressed %+v", in, q, want)
 			}
+			p.runs.knows(q, t, in)
 		}
 		p.inputs[q] = t
 		if p.confirmed > owner.published {

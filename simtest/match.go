@@ -225,10 +225,10 @@ func (m *match[S, I]) add(i int) error {
 		p.sites = buggify.New(sites.Uint64())
 		c.Buggify = p.sites
 	}
+	// What diverges does so inside what is watched, and what is planted around it.
 	if d := m.diverged; d != nil && d.peer == p.self {
 		p.truth, c.Step = d.truth, doubled(c.Step, d.tick)
 	}
-	// A divergence is inside what is watched, and what a test plants outside.
 	c.Step = p.runs.around(c.Step)
 	if m.game.plant != nil {
 		m.game.plant(p.self, &c)

@@ -498,7 +498,7 @@ var planted = map[string]struct {
 				}
 			})
 		},
-		rule: simtest.RuleRun, says: "it is confirmed and was last run on",
+		rule: simtest.RuleRun, says: "was last run on",
 	},
 	"a guess that is another one": {
 		game: func() game {

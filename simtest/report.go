@@ -30,9 +30,9 @@ const (
 	RuleHonest      Rule = "honest peers refuse nothing of each other's"
 	RuleHostile     Rule = "what a hostile peer sends is dropped and counted, or ends the match with the evidence"
 	RuleInternal    Rule = "nothing that happens makes a session panic or break an invariant of its own"
-	RuleRun         Rule = "a confirmed tick was last run on the inputs that were pressed for it"
+	RuleRun         Rule = "a tick was last run on the inputs that are known of it"
 	RuleGuess       Rule = "a missing input is guessed from the newest one that is confirmed before its tick"
-	RuleThrift      Rule = "nothing is run again without need, and no more is sent than the bounds allow"
+	RuleThrift      Rule = "no tick waits or is run again without need, and no more is sent than the bounds allow"
 	RuleWorkload    Rule = "the game's Valid knows every input of its own workload"
 	RuleReplay      Rule = "the same scenario gives the same events"
 )

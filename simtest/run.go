@@ -163,7 +163,7 @@ func runFile[S any, I comparable](t testing.TB, g Game[S, I], name string) {
 	case err != nil:
 		t.Fatalf("%s: %v", name, err)
 	case r.Violation != nil:
-		t.Fatalf("%v\n  scenario %s, trace %016x\n  %s\n  commit %s%s", r.Violation, name, r.Trace, r.String(), commit.Find(), explain(g, r.Violation, s))
+		t.Fatalf("%v\n  scenario %s, trace %016x\n  %s\n  commit %s%s", r.Violation, name, r.Trace, r.String(), commit.Find(), explain(g, s))
 	}
 	t.Logf("%s breaks no rule, trace %016x: %s", name, r.Trace, r.String())
 }
@@ -199,7 +199,7 @@ func fail[S any, I comparable](t testing.TB, g Game[S, I], seed uint64, o Option
 	}
 	t.Fatalf("%v\n  seed %d: %s\n  shrunk:  %s (%d ticks, %d peers, %d faults)\n  replay:  %s\n  commit %s%s",
 		r.Violation, seed, whole, file, small.Ticks, len(small.Peers), len(small.Faults), command(t.Name(), file), commit.Find(),
-		explain(g, r.Violation, small, s))
+		explain(g, small, s))
 }
 
 // command returns what a person types to play a scenario under a test.

@@ -92,7 +92,7 @@ func TestTheFlagsPlayOneFileOrMoreSeeds(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, two().JSON(), 0o644))
 	set(t, simtest.ScenarioFlag, file)
 	r := record(t, func(t testing.TB) { simtest.Run(t, simtest.Witness(), simtest.Options{}) })
-	require.False(t, r.failed)
+	require.False(t, r.failed, r.log.String())
 	require.Equal(t, 1, strings.Count(r.log.String(), "\n"), "it plays nothing else: %s", r.log.String())
 	require.Contains(t, r.log.String(), "one.json breaks no rule, trace ")
 

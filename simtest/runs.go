@@ -19,6 +19,7 @@ type runs[S any, I comparable] struct {
 	// Of this turn: the first tick that ran and the one that would be next.
 	first, next driftback.Tick
 	count       int
+	interrupted int // peers that it has not heard for too long
 	// known is, by participant, the first tick whose input the session lacks.
 	known []driftback.Tick
 }
@@ -72,7 +73,14 @@ func (r *runs[S, I]) run(in []I, pass *driftback.Pass) {
 		if pass.Status(driftback.Participant(q)) != driftback.Playing {
 			p.breaks(RuleRun, t, "it ran with participant %d as %v, and everybody plays", q, pass.Status(driftback.Participant(q)))
 		}
-		if t >= r.known[q] && in[q] != p.guess(q, r.known[q]-1, t) {
+		switch {
+		case t < r.known[q]:
+			if in[q] != p.truth.input(q, t) {
+				r.wrongInput(q, t, in[q])
+			}
+		case p.m.owner[q] == p.self:
+			p.breaks(RuleGuess, t, "it ran on a guess of its own participant %d", q)
+		case in[q] != p.guess(q, r.known[q]-1, t):
 			r.wrongGuess(q, t, in[q])
 		}
 	}
@@ -112,6 +120,16 @@ func (p *peer[S, I]) guess(q int, newest, t driftback.Tick) I {
 	return p.m.game.Predict(last, int(t-newest))
 }
 
+// wrongInput tells an input that was confirmed wrongly from a tick that was given another.
+func (r *runs[S, I]) wrongInput(q int, t driftback.Tick, got I) {
+	want := r.p.truth.input(q, t)
+	if has, confirmed, _ := r.p.session.Input(driftback.Participant(q), t); confirmed && has == got {
+		r.p.breaks(RuleInput, t, "it has confirmed %+v of participant %d, who pressed %+v", got, q, want)
+		return
+	}
+	r.p.breaks(RuleRun, t, "it ran on %+v of participant %d, who is known to have pressed %+v", got, q, want)
+}
+
 func (r *runs[S, I]) wrongGuess(q int, t driftback.Tick, got I) {
 	var zero I
 	if p := r.p; p.m.s.Buggify && got == zero {
@@ -126,6 +144,38 @@ func (r *runs[S, I]) wrongGuess(q int, t driftback.Tick, got I) {
 	}
 	r.p.breaks(RuleGuess, t, "it ran on %+v as a guess of what participant %d presses, whose newest input is that of tick %d, which makes it %+v",
 		got, q, newest, want)
+}
+
+// knows takes an input that has been confirmed: where its tick has run, the turn has run it
+// again if it was guessed wrongly.
+func (r *runs[S, I]) knows(q int, t driftback.Tick, in I) {
+	place := int(t & r.mask)
+	if t < r.p.next && r.ticks[place] == t && r.rows[place*len(r.known)+q] != in {
+		r.p.breaks(RuleRun, t, "participant %d's input is known to be %+v, and it was last run on %+v", q, in, r.rows[place*len(r.known)+q])
+	}
+}
+
+// waits judges a turn that ran no tick: something has kept it from that.
+func (r *runs[S, I]) waits(turn *session.Result) {
+	p, m := r.p, r.p.m
+	for _, e := range turn.Events {
+		switch e.Kind {
+		case session.PeerInterrupted:
+			r.interrupted++
+		case session.PeerResumed:
+			r.interrupted--
+		default:
+		}
+	}
+	within := turn.Tick < turn.Confirmed+max(m.window, 0)
+	if m.window == 0 {
+		within = turn.Tick < turn.Confirmed
+	}
+	if turn.Phase != session.Stalled || turn.Tick >= driftback.Tick(m.s.Ticks) || !within || r.interrupted > 0 || p.full() ||
+		m.s.Buggify || m.s.has(disputes...) {
+		return
+	}
+	p.breaks(RuleThrift, turn.Tick, "it has stalled, where tick %d is the first that lacks an input and nothing else is in the way", turn.Confirmed)
 }
 
 // check judges a turn: it runs what it says and no more, and what has become final was

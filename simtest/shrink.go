@@ -261,6 +261,9 @@ func shorterFaults(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool)
 		for edit(&s, try, func(c *Scenario) { c.Faults[i].At = (c.Faults[i].At / 2).round() }) {
 			cut = true
 		}
+		for edit(&s, try, func(c *Scenario) { c.Faults[i].Tick /= 2 }) {
+			cut = true
+		}
 	}
 	return cut
 }
@@ -271,16 +274,19 @@ func sooner(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool) {
 	if len(s.Faults) == 0 {
 		return false
 	}
-	for by := s.Faults[0].At.round(); by >= 8*Millisecond; by = (by / 2).round() {
+	for by := max(s.Faults[0].At, Micros(s.Faults[0].Tick)*s.Frame).round(); by >= 8*Millisecond; by = (by / 2).round() {
 		for {
-			first := s.Faults[0].At
+			ticks, early := int(by/s.Frame), false
 			for _, f := range s.Faults {
-				first = min(first, f.At)
+				early = early || !kindUses[f.Kind].tick && f.At < by || kindUses[f.Kind].tick && f.Tick < ticks
 			}
-			ticks := int(by / s.Frame)
-			if by > first || !edit(&s, try, func(c *Scenario) {
+			if early || !edit(&s, try, func(c *Scenario) {
 				for i := range c.Faults {
-					c.Faults[i].At -= by
+					if f := &c.Faults[i]; kindUses[f.Kind].tick {
+						f.Tick -= ticks
+					} else {
+						f.At -= by
+					}
 				}
 				if c.Ticks > ticks {
 					c.Ticks -= ticks

@@ -30,6 +30,10 @@ type soon struct {
 	tick, agreement time.Duration
 }
 
+// disputes are the kinds for which peers come to disagree, and play nothing while they talk
+// it over.
+var disputes = []Kind{Diverge, Equivocate, Misreport}
+
 // tries returns how many datagrams in a row are not all lost.
 func tries(loss float64) Micros {
 	n := Micros(1)
@@ -73,9 +77,9 @@ func (s *Scenario) soon(o *outlook) soon {
 		v.from = o.patience
 	}
 	v.from += o.quiet
-	if s.Buggify || s.queued() > 0 || s.has(Misreport) {
-		// A line that is full loses more than its share, and a liar keeps quiet about a
-		// difference that has been found.
+	// A line that is full loses more than its share, a desync is talked over, and a liar
+	// keeps quiet about a difference that has been found.
+	if s.Buggify || s.queued() > 0 || s.has(disputes...) {
 		v.tick, v.agreement = o.patience, o.patience
 		return v
 	}
@@ -103,7 +107,7 @@ func (m *match[S, I]) watchTick(now time.Duration, slowest *peer[S, I], moved bo
 	w := &m.watch
 	w.all = now >= m.soon.from
 	for _, p := range m.peers {
-		w.all = w.all && p.playing && p.err == nil // who has finished sends nothing more
+		w.all = w.all && p.playing && !p.gone && p.err == nil // who has finished sends nothing more
 	}
 	if moved || !w.all || slowest.final >= driftback.Tick(m.s.Ticks) {
 		w.tick = now
@@ -113,12 +117,15 @@ func (m *match[S, I]) watchTick(now time.Duration, slowest *peer[S, I], moved bo
 	}
 }
 
-// full reports whether a peer has to wait for the others to agree, which is watched by
+// full reports whether some peer has to wait for the others to agree, which is watched by
 // itself.
 func (m *match[S, I]) full() bool {
-	return m.every > 0 && len(m.peers) > 1 && slices.ContainsFunc(m.peers, func(p *peer[S, I]) bool {
-		return !p.gone && p.err == nil && p.final >= p.agreed+mesh.MaxUncompared*m.every
-	})
+	return slices.ContainsFunc(m.peers, func(p *peer[S, I]) bool { return !p.gone && p.err == nil && p.full() })
+}
+
+func (p *peer[S, I]) full() bool {
+	m := p.m
+	return m.every > 0 && len(m.peers) > 1 && p.final >= p.agreed+mesh.MaxUncompared*m.every
 }
 
 // watchAgreement checks that what all peers have confirmed is agreed on as soon as it

@@ -156,11 +156,9 @@ func rehearsed(s Scenario) Scenario {
 	return s
 }
 
-// explain returns the finding that is behind a violation, or "". scenarios are tried in order.
-func explain[S any, I comparable](g Game[S, I], v *Violation, scenarios ...Scenario) string {
-	if v.Rule != RulePure && v.Rule != RuleState {
-		return ""
-	}
+// explain returns what SyncTest finds in the first of some scenarios in which it finds
+// something, to be put below a violation, or "". A mistake of the game's may break any rule.
+func explain[S any, I comparable](g Game[S, I], scenarios ...Scenario) string {
 	for _, s := range scenarios {
 		if r, err := SyncTest(g, s); err == nil && r.Finding != nil {
 			return fmt.Sprintf("\n  without a network: %v", r.Finding)

@@ -285,12 +285,12 @@ func TestATimeBoundsARunWithoutEnd(t *testing.T) {
 
 func TestAPanicIsAFailureWithItsSeed(t *testing.T) {
 	g := simtest.Witness()
-	step := g.Step
-	g.Step = func(s *state, in []input, pass *driftback.Pass) {
-		if pass.Tick() == 120 {
+	press := g.Input
+	g.Input = func(r *rng.PCG, p driftback.Participant, tick driftback.Tick) input {
+		if tick == 120 {
 			panic("at last")
 		}
-		step(s, in, pass)
+		return press(r, p, tick)
 	}
 	s, err := soak.Run(t.Context(), g, soak.Options{First: 3, Count: 4, Dir: t.TempDir()})
 	require.NoError(t, err)
