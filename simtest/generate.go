@@ -232,7 +232,7 @@ func (g *generator) fault() {
 		f.From = g.some(1, 2)
 	case Throttle:
 		f.From, f.To = g.directions()
-		f.Rate = d.between(MinRate, [...]int{8_000, 6_000, 4_000}[g.temper])
+		f.Rate, f.For = d.between(MinRate, 2*MinRate), f.For+300*Millisecond // a queue takes time to grow
 	case Down:
 		f.From, f.To = g.directions()
 		g.missed(8, 20)
