@@ -94,10 +94,10 @@ func (m *Mesh) judgeFinish() {
 	if m.phase != Playing || !m.finish.ready || m.dispute.open {
 		return
 	}
-	tired := m.cfg.PeerTimeout != None && m.finish.waited >= m.cfg.PeerTimeout
+	tired := m.longEnough(m.finish.waited)
 	for i := range m.links {
 		l := &m.links[i]
-		gone := m.cfg.PeerTimeout != None && l.silence >= m.cfg.PeerTimeout
+		gone := m.longEnough(l.silence) // until then it may come back, and need this peer's inputs
 		switch {
 		case !l.finished:
 			if !gone {

@@ -57,7 +57,7 @@ func (m *Mesh) judge(passed time.Duration) {
 			l.interrupted = true
 			m.note(Event{Kind: PeerInterrupted, Peer: l.peer})
 		}
-		if l.silence-m.cfg.PeerTimeout >= m.cfg.RejoinGrace && !m.finish.ready && !m.dispute.open {
+		if m.longEnough(l.silence) && !m.finish.ready && !m.dispute.open {
 			m.end(lostError(l.peer, m.heldFrom(l), l.silence, l.downWhy), wire.Leave{Reason: leaveLost, Text: fmt.Sprintf("it lost peer %d", l.peer)})
 			return
 		}
@@ -67,6 +67,12 @@ func (m *Mesh) judge(passed time.Duration) {
 		m.finish.waited += passed
 	}
 	m.judgeFinish()
+}
+
+// longEnough reports whether a peer that has been waited for so long is given up: after
+// its time-out and the grace in which its link may come back.
+func (m *Mesh) longEnough(waited time.Duration) bool {
+	return m.cfg.PeerTimeout != None && waited-m.cfg.PeerTimeout >= m.cfg.RejoinGrace
 }
 
 // interruptsEarly reports whether a simulation takes a peer for interrupted now. With a
