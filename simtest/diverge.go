@@ -19,6 +19,8 @@ type diverged[S any, I comparable] struct {
 
 func (s *Scenario) validateDiverge(fault int, f Fault) error {
 	switch {
+	case s.has(Equivocate, Misreport):
+		return fmt.Errorf("simtest: fault %d (diverge) and a peer that tells others another input or fingerprint: nobody could say which was found", fault)
 	case len(f.From) != 1:
 		return fmt.Errorf("simtest: fault %d (diverge) names the peers %v: it is one peer's", fault, f.From)
 	case len(s.Peers) < 2:

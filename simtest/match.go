@@ -142,7 +142,7 @@ func newMatch[S any, I comparable](g Game[S, I], s Scenario) (*match[S, I], erro
 		delays[p] = s.Peers[peer].InputDelay
 	}
 	m.truth = &truth[S, I]{game: &m.game, inputs: m.workload, delays: delays, hasher: hasher}
-	if slices.ContainsFunc(s.Faults, func(f Fault) bool { return f.Kind.hostile() }) {
+	if s.hasNature(hostile) {
 		if m.inputs, err = layout.OfInput[I](); err != nil {
 			return nil, fmt.Errorf("simtest: an input cannot be sent: %w", err)
 		}
