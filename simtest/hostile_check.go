@@ -3,11 +3,7 @@ package simtest
 import (
 	"bytes"
 	"errors"
-	"fmt"
-	"runtime"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/zeebo/xxh3"
 
@@ -57,34 +53,6 @@ func (p *peer[S, I]) came(msg transport.Message) (heard bool) {
 		p.m.peers[msg.From].liar.unread[p.self]--
 	}
 	return what.heard
-}
-
-// tick is the session's, but does not panic. ok is false if that did.
-func (p *peer[S, I]) tick(now time.Duration) (r session.Result, ok bool, err error) {
-	defer func() {
-		if why := recover(); why != nil {
-			p.breaks(RuleInternal, p.next, "it panicked at %s: %v", culprit(), why)
-		}
-	}()
-	r, err = p.session.Tick(now, p.local...)
-	return r, true, err
-}
-
-// culprit returns where a panic that is being recovered from began.
-func culprit() string {
-	var pcs [64]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
-	panicked := false
-	for {
-		f, more := frames.Next()
-		if panicked && !strings.HasPrefix(f.Function, "runtime.") {
-			return fmt.Sprintf("%s, line %d", f.Function, f.Line)
-		}
-		panicked = panicked || f.Function == "runtime.gopanic"
-		if !more {
-			return "an unknown place"
-		}
-	}
 }
 
 // checkRefused holds what a peer has dropped in this turn against the lies that it has
