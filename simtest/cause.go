@@ -104,8 +104,7 @@ func (p *peer[S, I]) checkEnd() {
 		if last := driftback.Tick(m.s.Ticks); p.next != last || p.final != last {
 			p.breaks(RuleEnd, p.next, "it has finished with tick %d next and tick %d confirmed, and not at tick %d", p.next, p.final, last)
 		}
-		p.checkDiverged()
-		p.checkParted()
+		p.checkFinished()
 		return
 	}
 	if errors.Is(p.err, session.ErrInternal) {

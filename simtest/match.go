@@ -35,7 +35,6 @@ type match[S any, I comparable] struct {
 	owner    []driftback.Peer // by participant
 	workload func(p driftback.Participant, t driftback.Tick) I
 	truth    *truth[S, I]
-	diverged *diverged[S, I] // nil: no world is to be another
 
 	queue  []event // the next one last
 	nextID uint64
@@ -147,7 +146,6 @@ func newMatch[S any, I comparable](g Game[S, I], s Scenario) (*match[S, I], erro
 		}
 		m.lies, m.forks = map[label]lie{}, map[forkAt]fork[I]{}
 	}
-	m.diverge()
 	for i := range s.Peers {
 		for j := range s.Peers {
 			if i != j {
@@ -160,6 +158,9 @@ func newMatch[S any, I comparable](g Game[S, I], s Scenario) (*match[S, I], erro
 	}
 	if m.inputs != nil {
 		m.evidenceMay()
+	}
+	if s.disputed() {
+		m.desyncMay()
 	}
 	if s.HaltAtLimit {
 		m.limitMay()
@@ -185,7 +186,7 @@ func (m *match[S, I]) add(i int) error {
 		period: time.Duration(int64(m.s.Frame) * 1000 * 1_000_000 / int64(1_000_000+is.Skew)),
 		silent: make([]time.Duration, len(m.s.Peers)), inputs: make([]driftback.Tick, len(m.owner)),
 		root: m.every, published: driftback.Tick(is.InputDelay),
-		truth: m.truth, tally: newTally(len(m.s.Peers), int(m.window)), traffic: newTraffic[I](len(m.s.Peers)),
+		truth: m.world(i), tally: newTally(len(m.s.Peers), int(m.window)), traffic: newTraffic[I](len(m.s.Peers)),
 	}
 	p.tap = &tap{Endpoint: p.end, trace: &m.trace, silent: p.silent, sent: p.tally.turn}
 	p.withHostility()
@@ -196,8 +197,8 @@ func (m *match[S, I]) add(i int) error {
 	}
 	c := p.config()
 	// What diverges does so inside what is watched, and what is planted around it.
-	if d := m.diverged; d != nil && d.peer == p.self {
-		p.truth, c.Step = d.truth, doubled(c.Step, d.tick)
+	if t, fault := m.s.doubles(i); fault >= 0 {
+		c.Step = doubled(c.Step, t)
 	}
 	c.Step = p.runs.around(c.Step)
 	if m.game.plant != nil {
@@ -286,8 +287,8 @@ func (m *match[S, I]) run() {
 	for i := range m.on {
 		m.stop(i)
 	}
-	if d := m.diverged; d != nil && m.peers[d.peer].final > d.tick && m.truth.at(d.tick+1).sum != d.truth.at(d.tick+1).sum {
-		m.happens[d.fault] = true
+	for _, p := range m.peers {
+		p.diverged()
 	}
 }
 
