@@ -284,6 +284,11 @@ func TestEachWayToGoIsToldToTheOthers(t *testing.T) {
 			for _, s := range m.seats[1:] {
 				require.ErrorIs(t, s.mesh.Err(), c.theirs)
 				require.EqualError(t, s.mesh.Err(), c.text)
+				var told *ToldError
+				require.ErrorAs(t, s.mesh.Err(), &told)
+				require.EqualValues(t, 0, told.Peer)
+				require.EqualValues(t, 5, told.Tick)
+				require.True(t, strings.HasSuffix(c.text, ": "+told.Words))
 			}
 			m.turns(3)
 			require.Empty(t, a.packets(), "after that it is silent")
@@ -313,7 +318,7 @@ func TestLeavingBeforeTheHelloIsHeard(t *testing.T) {
 func TestEveryReasonToLeaveIsUnderstood(t *testing.T) {
 	for reason, want := range map[uint8]error{
 		leaveLeft: ErrPeerLeft, leaveHalted: ErrHalted, leaveRefused: ErrRefused, leaveLost: ErrPeerLeft,
-		leaveFinished: nil, 200: ErrPeerLeft,
+		leaveMissing: ErrNeverJoined, leaveFinished: nil, 200: ErrPeerLeft,
 	} {
 		m := playing(t, 2, nil)
 		a := m.seats[0]
@@ -323,6 +328,7 @@ func TestEveryReasonToLeaveIsUnderstood(t *testing.T) {
 			require.NoError(t, a.mesh.Err())
 			continue
 		}
+		require.Equal(t, &ToldError{Peer: 1, Tick: 3, Words: "so it is", Err: want}, a.mesh.Err())
 		require.ErrorIs(t, a.mesh.Err(), want)
 		require.ErrorContains(t, a.mesh.Err(), "so it is")
 		require.ErrorContains(t, a.mesh.Err(), "peer 1")

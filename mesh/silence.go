@@ -58,7 +58,8 @@ func (m *Mesh) judge(passed time.Duration) {
 			m.note(Event{Kind: PeerInterrupted, Peer: l.peer})
 		}
 		if m.longEnough(l.silence) && !m.finish.ready && !m.dispute.open {
-			m.end(lostError(l.peer, m.heldFrom(l), l.silence, l.downWhy), wire.Leave{Reason: leaveLost, Text: fmt.Sprintf("it lost peer %d", l.peer)})
+			m.end(&LostError{Peer: l.peer, Tick: m.heldFrom(l), Silence: l.silence, Down: l.downWhy},
+				wire.Leave{Reason: leaveLost, Text: fmt.Sprintf("it lost peer %d", l.peer)})
 			return
 		}
 	}

@@ -41,11 +41,8 @@ func (p *peer[S, I]) check(r *session.Result, err error) {
 	}
 	if !m.truth.begun {
 		m.truth.begin(p.seed)
-		if m.diverged != nil {
-			m.diverged.truth.begin(p.seed)
-		}
 	}
-	if !p.truth.begun { // it has been told something else
+	if !p.truth.begun { // its world is another
 		p.truth.begin(p.seed)
 	}
 	next, final := p.next, p.final
@@ -179,9 +176,6 @@ func (p *peer[S, I]) checkFingerprints() {
 		}
 	}
 	p.checkAgreed(stats.Agreed)
-	if t, ok := m.parted(stats.Agreed); ok {
-		p.breaks(RuleFingerprint, t, "it says that all agree on tick %d, and the world of peer %d is another", stats.Agreed, m.diverged.peer)
-	}
 	p.agreed = stats.Agreed
 	if most := p.agreed + (mesh.MaxUncompared+2)*m.every + m.window; p.next > most {
 		p.breaks(RuleWindow, p.next, "tick %d is the newest on which all agree, so it cannot be beyond tick %d", p.agreed, most)
