@@ -165,10 +165,12 @@ func newMatch[S any, I comparable](g Game[S, I], s Scenario) (*match[S, I], erro
 	if s.HaltAtLimit {
 		m.limitMay()
 	}
-	// Changes come before frames at the same moment.
+	// Changes come before frames at the same moment. They may be very many, and are in order.
 	for i, c := range m.changes {
-		m.at(c.at.Duration(), -1, i)
+		m.queue = append(m.queue, event{at: c.at.Duration(), id: m.nextID, peer: -1, change: i})
+		m.nextID++
 	}
+	slices.Reverse(m.queue)
 	for i := range s.Peers {
 		if err := m.add(i); err != nil {
 			return nil, err
