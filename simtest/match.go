@@ -2,6 +2,7 @@ package simtest
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -56,6 +57,8 @@ type match[S any, I comparable] struct {
 	soon          soon
 	watch         watch
 	causes        []cause
+	thin          []pair            // the lines that may be too slow for what is sent
+	starved       time.Duration     // for how long nothing moved as the match was given up because of them
 	over          bool              // something was planted, or found, that ends every peer's match
 	inputs        *layout.Layout[I] // and what follows: nil unless a peer is hostile
 	lies          map[label]lie
@@ -135,6 +138,7 @@ func newMatch[S any, I comparable](g Game[S, I], s Scenario) (*match[S, I], erro
 		window: driftback.Tick(s.window()), every: driftback.Tick(s.every()),
 	}
 	m.soon = s.soon(&m.outlook)
+	m.thin = s.thin(int(reflect.TypeFor[I]().Size()))
 	link := random(s.Seed, streamLink, 0)
 	m.net = loopback.New(link.Uint64())
 	delays := make([]int, len(m.owner))
@@ -264,7 +268,7 @@ func (m *match[S, I]) at(t time.Duration, peer, change int) {
 
 // run handles one event after the other.
 func (m *match[S, I]) run() {
-	for m.violation == nil && m.live() {
+	for m.violation == nil && m.starved == 0 && m.live() {
 		e := m.queue[len(m.queue)-1]
 		m.queue = m.queue[:len(m.queue)-1]
 		m.net.Advance(e.at - m.net.Now())
@@ -552,6 +556,9 @@ func (m *match[S, I]) report() Report {
 	}
 	if m.violation != nil {
 		return r // it stopped there, which proves enough
+	}
+	if m.starved > 0 {
+		r.Vacuous = append(r.Vacuous, fmt.Sprintf("it was given up after %v in which a line that carries less than what is sent was full and nothing moved", m.starved.Round(time.Millisecond)))
 	}
 	if r.Rollbacks == 0 && m.s.needsGuesses() && !m.over {
 		r.Vacuous = append(r.Vacuous, "nothing was rolled back, although the links are slow enough: does the workload press anything?")
