@@ -77,9 +77,10 @@ func (m *Mesh) longEnough(waited time.Duration) bool {
 }
 
 // interruptsEarly reports whether a simulation takes a peer for interrupted now. With a
-// grace that costs time and no match, because the silence that ends one is measured.
+// grace that costs time and no match, because the silence that ends one is measured. It is
+// done to one peer only: of many, one would be interrupted at every moment.
 func (m *Mesh) interruptsEarly(l *link) bool {
-	return m.cfg.RejoinGrace > 0 && !l.interrupted && m.cfg.Buggify.Fires(buggify.EarlyInterruption)
+	return m.cfg.RejoinGrace > 0 && !l.interrupted && l == &m.links[0] && m.cfg.Buggify.Fires(buggify.EarlyInterruption)
 }
 
 // judgeBalked ends the match when nothing but inputs that the game refuses has come

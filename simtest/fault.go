@@ -14,6 +14,7 @@ const (
 	MaxFaultFor   = 60 * Second
 	MinFaultEvery = 10 * Millisecond
 	MaxFaultEvery = 10 * Second
+	MaxFaultTurns = 1_000 // how often Every goes into For
 )
 
 // Fault is one thing that goes wrong for a while.
@@ -82,6 +83,8 @@ func (s *Scenario) validateFault(i int, f Fault) error {
 	switch {
 	case err != nil:
 		return err
+	case u.every && f.For/MaxFaultTurns > f.Every:
+		return fmt.Errorf("simtest: %s is %d and for is %d: that may be %d times as long at the most", in("every"), f.Every, f.For, MaxFaultTurns)
 	case !u.share && f.Share != 0:
 		return fmt.Errorf("simtest: %s is %v, which means nothing to it", in("share"), f.Share)
 	case u.share && !(f.Share > 0 && f.Share <= 1):

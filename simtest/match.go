@@ -2,6 +2,7 @@ package simtest
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -52,7 +53,9 @@ type match[S any, I comparable] struct {
 	soon          soon
 	watch         watch
 	causes        []cause
-	over          bool // something was planted, or found, that ends every peer's match
+	thin          []pair        // the lines that may be too slow for what is sent
+	starved       time.Duration // for how long nothing moved as the match was given up because of them
+	over          bool          // something was planted, or found, that ends every peer's match
 	violation     *Violation
 	undone, moved uint64
 
@@ -133,6 +136,7 @@ func newMatch[S any, I comparable](g Game[S, I], s Scenario) (*match[S, I], erro
 		window: driftback.Tick(s.window()), every: driftback.Tick(s.every()),
 	}
 	m.soon = s.soon(&m.outlook)
+	m.thin = s.thin(int(reflect.TypeFor[I]().Size()))
 	link := random(s.Seed, streamLink, 0)
 	m.net = loopback.New(link.Uint64())
 	delays := make([]int, len(m.owner))
@@ -165,10 +169,12 @@ func newMatch[S any, I comparable](g Game[S, I], s Scenario) (*match[S, I], erro
 	if s.HaltAtLimit {
 		m.limitMay()
 	}
-	// Changes come before frames at the same moment.
+	// Changes come before frames at the same moment. They may be very many, and are in order.
 	for i, c := range m.changes {
-		m.at(c.at.Duration(), -1, i)
+		m.queue = append(m.queue, event{at: c.at.Duration(), id: m.nextID, peer: -1, change: i})
+		m.nextID++
 	}
+	slices.Reverse(m.queue)
 	for i := range s.Peers {
 		if err := m.add(i); err != nil {
 			return nil, err
@@ -269,7 +275,7 @@ func (m *match[S, I]) at(t time.Duration, peer, change int) {
 
 // run handles one event after the other.
 func (m *match[S, I]) run() {
-	for m.violation == nil && m.live() {
+	for m.violation == nil && m.starved == 0 && m.live() {
 		e := m.queue[len(m.queue)-1]
 		m.queue = m.queue[:len(m.queue)-1]
 		m.net.Advance(e.at - m.net.Now())

@@ -118,7 +118,7 @@ func (p *peer[S, I]) full() bool {
 // must be.
 func (p *peer[S, I]) watchAgreement(now time.Duration, all driftback.Tick) {
 	m := p.m
-	if m.every == 0 || len(m.peers) == 1 || p.err != nil {
+	if m.every == 0 || len(m.peers) == 1 || p.err != nil || len(m.thin) > 0 {
 		return
 	}
 	if p.waits <= p.agreed || !m.watch.all {
