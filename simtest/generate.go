@@ -53,6 +53,7 @@ func generate(seed uint64) generator {
 	}
 	buggify := random(seed, streamBuggify, 0)
 	g.s.Buggify = buggify.Chance(1, 3)
+	g.edges()
 	return g
 }
 
