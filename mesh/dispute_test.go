@@ -215,10 +215,19 @@ func TestAnEarlierDifferenceIsNotWaitedForWhenItCannotCome(t *testing.T) {
 	for name, c := range map[string]struct {
 		timeout time.Duration
 		ending  func(a, b *seat)
+		each    func(a, b *seat) // at every turn
 		after   time.Duration
 	}{
-		"the link is down, and nobody is ever given up": {None, func(a, b *seat) { a.down(b, "a cable") }, maxDispute},
-		"the link is up, and nothing comes over it":     {time.Second, func(_, _ *seat) {}, time.Second + maxDispute},
+		"the link is down, and nobody is ever given up": {
+			None, func(a, b *seat) { a.down(b, "a cable") }, func(_, _ *seat) {}, maxDispute,
+		},
+		"the link is up, and nothing comes over it": {
+			time.Second, func(_, _ *seat) {}, func(_, _ *seat) {}, time.Second + maxDispute,
+		},
+		"the peer speaks, and says nothing of it": {
+			time.Second, func(_, _ *seat) {},
+			func(a, b *seat) { a.give(b, wire.Finish{At: 4, Sum: 0xbad, HasSum: true}) }, time.Second + maxDispute,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := played(t, 2, 4, func(cfg *Config) { cfg.FingerprintEvery, cfg.History, cfg.PeerTimeout = 3, 6, c.timeout })
@@ -227,12 +236,13 @@ func TestAnEarlierDifferenceIsNotWaitedForWhenItCannotCome(t *testing.T) {
 			a.give(b, wire.Finish{At: 4, Sum: 0xbad, HasSum: true})
 			a.turn()
 			a.mesh.Finish(4, 4, true)
-			require.True(t, a.mesh.prints.waiting(&a.mesh.links[0]))
+			require.True(t, a.mesh.prints.waiting(&a.mesh.links[0], 4))
 			require.False(t, a.mesh.dispute.open, "it may come yet")
 			b.closed = true
 			c.ending(a, b)
 			since := m.now
 			for a.mesh.Phase() != Ended {
+				c.each(a, b)
 				m.turn()
 				require.LessOrEqual(t, m.now-since, time.Minute)
 			}

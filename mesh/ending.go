@@ -106,7 +106,7 @@ func (m *Mesh) judgeFinish() {
 		case l.owed&owesFinish != 0 && !gone && !l.left && !tired:
 			return // it would wait for this peer's word
 		case l.finish.HasSum && m.finish.msg.HasSum && l.finish.Sum != m.finish.msg.Sum:
-			if m.prints.waiting(l) && l.up && !gone {
+			if m.prints.waiting(l, m.finish.msg.At) && l.up && !gone && !tired {
 				return // an earlier tick that differs is the better answer
 			}
 			m.disagree(l, m.finish.msg.At, m.finish.msg.Sum, l.finish.Sum)

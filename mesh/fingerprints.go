@@ -97,9 +97,10 @@ func (f *fingerprints) full(links []link) bool {
 	return false
 }
 
-// waiting reports whether a peer's fingerprints have not all been compared.
-func (f *fingerprints) waiting(l *link) bool {
-	return f.every != 0 && l.prints.compared < f.next
+// waiting reports whether a fingerprint of a peer's that is due up to tick last has not
+// been compared, be it that it has not come or that ours has not been taken.
+func (f *fingerprints) waiting(l *link, last driftback.Tick) bool {
+	return f.every != 0 && driftback.Tick(l.prints.compared) < last/f.every
 }
 
 // Due returns the next tick whose confirmed state must be fingerprinted, and

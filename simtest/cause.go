@@ -88,14 +88,22 @@ var tells = []struct {
 // heard is every error with which a match ends because another peer told it to end so.
 func heard(target error) like {
 	return func(err error) bool {
-		_, of, _ := teller(err)
-		return of == target
+		w, ok := heardFrom(err)
+		return ok && errors.Is(w.ends, target)
 	}
 }
 
-// teller returns which peer told the one that ended with err, what it ends with because
-// of that and in which words; target is nil for what it found out for itself.
-func teller(err error) (peer driftback.Peer, target error, words string) {
+// word is what one peer heard of another: who told it, what it ends with because of that
+// and in which words.
+type word struct {
+	by    driftback.Peer
+	ends  error
+	words string
+}
+
+// heardFrom returns what the peer that ended with err was told; ok is false for what it
+// found out for itself.
+func heardFrom(err error) (w word, ok bool) {
 	for _, target := range []error{session.ErrPeerLeft, session.ErrHalted, session.ErrNeverJoined, session.ErrRefused} {
 		_, rest, ok := strings.Cut(err.Error(), target.Error())
 		if !ok || !errors.Is(err, target) {
@@ -107,12 +115,12 @@ func teller(err error) (peer driftback.Peer, target error, words string) {
 				if _, err := fmt.Sscan(strings.FieldsFunc(tail, func(c rune) bool { return c < '0' || c > '9' })[0], &n); err != nil {
 					continue
 				}
-				_, words, _ = strings.Cut(tail, ": ")
-				return driftback.Peer(n), target, words
+				_, words, _ := strings.Cut(tail, ": ")
+				return word{driftback.Peer(n), target, words}, true
 			}
 		}
 	}
-	return 0, nil, ""
+	return word{}, false
 }
 
 // checkEnd judges why a peer's match has ended.
@@ -143,8 +151,8 @@ func (p *peer[S, I]) checkEnd() {
 
 // wrongEnd returns in words what is wrong with a peer's end, or "".
 func (p *peer[S, I]) wrongEnd() (wrong string) {
-	if by, ends, words := teller(p.err); ends != nil {
-		return p.m.wrongWord(by, ends, words, p.err)
+	if w, ok := heardFrom(p.err); ok {
+		return p.m.wrongWord(w, p.err)
 	}
 	wrong = p.err.Error()
 	for i := range p.m.causes {
@@ -161,20 +169,20 @@ func (p *peer[S, I]) wrongEnd() (wrong string) {
 
 // wrongWord judges an end of which another peer is said to have told: that one's match
 // has ended before, and so that it tells this.
-func (m *match[S, I]) wrongWord(by driftback.Peer, ends error, words string, err error) string {
-	if int(by) >= len(m.peers) {
-		return fmt.Sprintf("there is no peer %d: %v", by, err)
+func (m *match[S, I]) wrongWord(w word, err error) string {
+	if int(w.by) >= len(m.peers) {
+		return fmt.Sprintf("there is no peer %d: %v", w.by, err)
 	}
-	source := m.peers[by].err
+	source := m.peers[w.by].err
 	for _, t := range tells {
 		if source != nil && t.teller(source) {
-			if t.ends != ends || !strings.Contains(words, t.words) {
-				return fmt.Sprintf("peer %d has ended with %q, of which others hear as %q: %v", by, source, t.words, err)
+			if !errors.Is(w.ends, t.ends) || !strings.Contains(w.words, t.words) {
+				return fmt.Sprintf("peer %d has ended with %q, of which others hear as %q: %v", w.by, source, t.words, err)
 			}
 			return ""
 		}
 	}
-	return fmt.Sprintf("peer %d has told nobody to end, and its own end is %v: %v", by, source, err)
+	return fmt.Sprintf("peer %d has told nobody to end, and its own end is %v: %v", w.by, source, err)
 }
 
 // bound returns within which time a match that is over has ended for a peer: the word of

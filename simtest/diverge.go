@@ -91,7 +91,7 @@ func (m *match[S, I]) desyncWrongly(self driftback.Peer, err error) string {
 		return fmt.Sprintf("tick %d is not one that it compares", e.Tick)
 	case int(e.Peer) >= len(m.peers) || (self == d.peer) == (e.Peer == d.peer):
 		return fmt.Sprintf("its state is the same as that of peer %d", e.Peer)
-	case !ok || first != e.Tick && !(e.Tick == end && m.hardOfHearing()):
+	case !ok || first != e.Tick && (e.Tick != end || !m.hardOfHearing()):
 		return fmt.Sprintf("tick %d is not the first at which they differ", e.Tick)
 	case e.Ours != m.peers[self].truth.at(e.Tick).sum || e.Theirs != m.peers[e.Peer].truth.at(e.Tick).sum:
 		return "these are not the fingerprints"

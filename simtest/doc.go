@@ -26,6 +26,11 @@
 // time-outs, queues with room for one, acknowledgements left out; see package buggify. A
 // correct engine comes to the same history, and [Report] says how often each was taken.
 //
+// Some peers may be hostile: beside the session that ships, something changes what they
+// send or adds to it. Each such message is known when it arrives, so that each must be
+// counted as dropped, for its own reason and by the peer that met it, or end the match
+// with the evidence.
+//
 // A match that was too kind proves nothing, so a [Report] also counts which faults
 // really happened, and says in words what makes it vacuous.
 //

@@ -59,11 +59,6 @@ func (k Kind) hostile() bool {
 	}
 }
 
-// hostile reports whether a peer is hostile in this scenario at any time.
-func (s *Scenario) hostile(peer int) bool {
-	return slices.ContainsFunc(s.Faults, func(f Fault) bool { return f.Kind.hostile() && slices.Contains(f.From, peer) })
-}
-
 // lie is what must come of something that a hostile peer has sent.
 type lie struct {
 	fault int

@@ -15,10 +15,9 @@ func (l *liar[S, I]) stray(a *act, to driftback.Peer) {
 	d := a.draw
 	switch d.IntN(5) {
 	case 0: // the same packet under another tag
-		b := append(l.out[:0], l.newest[to]...)
-		b[1+d.IntN(2)] ^= byte(1 + d.IntN(255))
-		l.out = b
-		l.put(to, b, lie{fault: a.fault, why: mesh.OtherMatch})
+		l.out = append(l.out[:0], l.newest[to]...)
+		l.out[1+d.IntN(2)] ^= byte(1 + d.IntN(255))
+		l.put(to, l.out, lie{fault: a.fault, why: mesh.OtherMatch})
 	case 1: // a hello
 		b, err := wire.AppendControl(nil, wire.Hello{Match: d.Uint64(), Nonce: d.Uint64()})
 		if err == nil {

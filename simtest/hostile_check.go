@@ -229,9 +229,7 @@ func (p *peer[S, I]) splits(e *session.DesyncError) bool {
 		return false
 	}
 	for t := m.every; t < e.Tick; t += m.every {
-		// It may finish before it has taken every due fingerprint; see mesh.MaxUncompared.
-		_, taken := p.session.Root(t)
-		if _, fault := p.reported(other, t, 0); taken && (fault >= 0 || p.parts(other, t)) {
+		if _, fault := p.reported(other, t, 0); fault >= 0 || p.parts(other, t) {
 			return false
 		}
 	}

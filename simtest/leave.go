@@ -11,20 +11,21 @@ const haltWords = "a scenario says so"
 // obey lets a peer leave or halt before its turn, if a fault bids it. What it then ends
 // with shows in the turn.
 func (p *peer[S, I]) obey() {
-	for _, fault := range p.bids {
-		c := cause{at: []driftback.Peer{p.self}}
-		if p.m.s.Faults[fault].Kind == Leave {
-			c.here = []like{is(session.ErrLeft)}
-			p.session.Leave()
-		} else {
-			c.here = []like{is(session.ErrHalted)}
-			p.session.Halt(haltWords)
-		}
-		p.m.happens[fault] = true
-		p.m.plant(c)
-		p.bids = p.bids[:0]
-		return // it has left
+	if len(p.bids) == 0 {
+		return
 	}
+	fault := p.bids[0]
+	p.bids = nil // once is enough
+	c := cause{at: []driftback.Peer{p.self}}
+	if p.m.s.Faults[fault].Kind == Leave {
+		c.here = []like{is(session.ErrLeft)}
+		p.session.Leave()
+	} else {
+		c.here = []like{is(session.ErrHalted)}
+		p.session.Halt(haltWords)
+	}
+	p.m.happens[fault] = true
+	p.m.plant(c)
 }
 
 // limitMay plants that a match ends where a window is used up.

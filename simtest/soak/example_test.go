@@ -8,10 +8,10 @@ import (
 	"github.com/driftback/driftback/simtest/soak"
 )
 
-// Twenty matches of a game, on all cores, and each played twice.
+// Ten matches of a game, on all cores, and each played twice.
 func Example() {
 	game := simtest.Witness() // your own, from its step and its workload
-	summary, err := soak.Run(context.Background(), game, soak.Options{Count: 20})
+	summary, err := soak.Run(context.Background(), game, soak.Options{Count: 10})
 	fmt.Println(summary.Matches, "matches,", summary.Traces, "of them different,", summary.Failed, "failed,", err)
-	// Output: 20 matches, 20 of them different, 0 failed, <nil>
+	// Output: 10 matches, 10 of them different, 0 failed, <nil>
 }
