@@ -5,14 +5,18 @@ package simtest
 func (g *generator) edges() {
 	g.faults = &draw{random(g.s.Seed, streamEdges, 0)}
 	d := g.faults
-	switch {
-	case g.s.HaltAtLimit || g.s.has(Crash, Leave, Halt, Diverge):
+	if g.s.HaltAtLimit || g.s.has(Crash, Leave, Halt, Diverge) {
 		return // what ends the match leaves nothing to be done after it
-	case d.Chance(1, 10):
+	}
+	switch d.IntN(30) {
+	case 0, 1, 2:
 		g.edge(g.early())
-	case d.Chance(1, 10):
+	case 3, 4, 5:
 		g.edge(g.during(75, 130))
-	case d.Chance(1, 30) && g.s.PeerTimeout == 0:
+	case 6:
+		if g.s.PeerTimeout != 0 {
+			return
+		}
 		// A laptop that is closed: it must not blame the others for what it has slept through.
 		g.s.PeerTimeout = d.time(3000, 4000)
 		f := Fault{Kind: Freeze, At: g.during(0, 60), From: g.some(1, 1)}
