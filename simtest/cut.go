@@ -55,7 +55,8 @@ func (s *Scenario) addCut(participant, from, to int) {
 		}
 		kept = append(kept, c)
 	}
-	s.Cuts = append(kept, Cut{participant, from, to})
+	kept = append(kept, Cut{participant, from, to})
+	s.Cuts = kept
 	slices.SortFunc(s.Cuts, func(a, b Cut) int {
 		if a.Participant != b.Participant {
 			return a.Participant - b.Participant

@@ -49,6 +49,7 @@ func generate(seed uint64) generator {
 	}
 	buggify := random(seed, streamBuggify, 0)
 	g.s.Buggify = buggify.Chance(1, 3)
+	g.edges()
 	return g
 }
 

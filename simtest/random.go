@@ -14,6 +14,7 @@ const (
 	streamBuggify
 	streamSync
 	streamHostile
+	streamEdges
 )
 
 // random returns the generator for one purpose, and for one thing of its kind.
