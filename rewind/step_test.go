@@ -208,8 +208,8 @@ func TestAWarmLoopDoesNotAllocate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l, log := newLoop(t, 2, 8, func(c *rewind.Config[world, uint16]) { c.Save = policy })
 			failed, lent := 0, 0
-			var look func(*world) // one for all calls, as its owner would have it
-			look = func(*world) { lent++ }
+			// One for all calls, as its owner would have it.
+			looks := []func(*world){func(*world) { lent++ }}
 			play := func() {
 				tick := l.Next()
 				err := l.Supply(0, tick, uint16(tick))
@@ -222,7 +222,7 @@ func TestAWarmLoopDoesNotAllocate(t *testing.T) {
 				if _, err := l.Advance(); err != nil {
 					failed++
 				}
-				if l.Lend(l.Next()-1, look) != nil {
+				if l.Lend(l.Next()-1, looks[0]) != nil {
 					failed++
 				}
 				log.Forget(l.Oldest())

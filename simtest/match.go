@@ -201,7 +201,8 @@ func (m *match[S, I]) add(i int) error {
 		PeerTimeout: session.None, JoinTimeout: session.None,
 		EffectTolerance: m.s.EffectTolerance, Predict: m.game.Predict, Save: m.game.Save, Valid: m.game.Valid,
 		Start: func(seed uint64, s *S) {
-			p.seed, p.begun = seed, true
+			// What Save leaves out is in what a confirmed state is copied to already.
+			p.seed, p.begun, p.state = seed, true, m.game.start(seed)
 			if m.game.Start != nil {
 				m.game.Start(seed, s)
 			}
