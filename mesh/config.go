@@ -41,8 +41,8 @@ type Config struct {
 	// Window is the prediction window in ticks, 0 to MaxWindow. The mesh does not
 	// predict; the window bounds how far ahead a peer's inputs can honestly be.
 	Window int
-	// Redundancy is how many of the newest inputs a packet carries at least, even
-	// when all of them have been acknowledged: 0 to MaxRedundancy.
+	// Redundancy is how many of the newest inputs a packet with a new one carries at
+	// least, even when all of them have been acknowledged: 0 to MaxRedundancy.
 	Redundancy int
 	// FingerprintEvery is the interval in ticks at which confirmed states are
 	// compared, or None. History is for how many ticks fingerprints are kept.

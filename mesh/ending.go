@@ -94,10 +94,10 @@ func (m *Mesh) judgeFinish() {
 	if m.phase != Playing || !m.finish.ready || m.dispute.open {
 		return
 	}
-	tired := m.cfg.PeerTimeout != None && m.finish.waited >= m.cfg.PeerTimeout
+	tired := m.longEnough(m.finish.waited)
 	for i := range m.links {
 		l := &m.links[i]
-		gone := m.cfg.PeerTimeout != None && l.silence >= m.cfg.PeerTimeout
+		gone := m.longEnough(l.silence) // until then it may come back, and need this peer's inputs
 		switch {
 		case !l.finished:
 			if !gone {
@@ -152,15 +152,19 @@ func (m *Mesh) receiveLeave(l *link, leave wire.Leave) {
 		l.left = true
 	case leaveHalted:
 		// Whoever hears of it from this peer first has not been left by it.
-		m.end(fmt.Errorf("%w by peer %d at tick %d: %s", ErrHalted, l.peer, leave.Tick, leave.Text),
-			wire.Leave{Reason: leaveHalted, Text: fmt.Sprintf("peer %d halted the match: %s", l.peer, leave.Text)})
+		m.endTold(l, leave, ErrHalted, wire.Leave{Reason: leaveHalted, Text: fmt.Sprintf("peer %d halted the match: %s", l.peer, leave.Text)})
 	case leaveMissing:
-		m.end(fmt.Errorf("%w, says peer %d: %s", ErrNeverJoined, l.peer, leave.Text), leave)
+		m.endTold(l, leave, ErrNeverJoined, leave)
 	case leaveRefused:
-		m.end(fmt.Errorf("%w by peer %d: %s", ErrRefused, l.peer, leave.Text), wire.Leave{Reason: leaveRefused, Text: "another peer refused the match"})
+		m.endTold(l, leave, ErrRefused, wire.Leave{Reason: leaveRefused, Text: "another peer refused the match"})
 	default:
-		m.end(fmt.Errorf("%w: peer %d at tick %d: %s", ErrPeerLeft, l.peer, leave.Tick, leave.Text), wire.Leave{Reason: leaveLeft, Text: "another peer left"})
+		m.endTold(l, leave, ErrPeerLeft, wire.Leave{Reason: leaveLeft, Text: "another peer left"})
 	}
+}
+
+// endTold ends the match as a peer has, and tells the others.
+func (m *Mesh) endTold(l *link, told wire.Leave, how error, others wire.Leave) {
+	m.end(&ToldError{Peer: l.peer, Tick: told.Tick, Words: told.Text, Err: how}, others)
 }
 
 // end ends the match here and tells the peers that can be reached. A reliable

@@ -184,14 +184,17 @@ func TestAPeerThatFinishedAndDiedIsLostToOneThatKnowsNoLastTick(t *testing.T) {
 }
 
 func TestAPeerThatNeverFinishesIsNotWaitedForForEver(t *testing.T) {
-	m := played(t, 2, 5, func(c *Config) { c.RejoinGrace = time.Hour })
-	a, b := m.seats[0], m.seats[1]
-	b.closed = true
-	a.mesh.Finish(5, 0, false)
-	m.turns(50)
-	require.Equal(t, Playing, a.mesh.Phase())
-	m.turns(20)
-	require.ErrorIs(t, a.mesh.Err(), ErrFinished)
+	for _, grace := range []time.Duration{0, 2 * time.Second} {
+		m := played(t, 2, 5, func(c *Config) { c.RejoinGrace = grace })
+		a, b := m.seats[0], m.seats[1]
+		b.closed = true
+		a.mesh.Finish(5, 0, false)
+		turns := int((a.config.PeerTimeout + grace) / frame)
+		m.turns(turns - 10)
+		require.Equal(t, Playing, a.mesh.Phase(), "it may come back, and need this peer's inputs")
+		m.turns(20)
+		require.ErrorIs(t, a.mesh.Err(), ErrFinished)
+	}
 }
 
 func TestAFinishIsTiedToItsLinkUntilThePeerIsGone(t *testing.T) {
@@ -281,6 +284,11 @@ func TestEachWayToGoIsToldToTheOthers(t *testing.T) {
 			for _, s := range m.seats[1:] {
 				require.ErrorIs(t, s.mesh.Err(), c.theirs)
 				require.EqualError(t, s.mesh.Err(), c.text)
+				var told *ToldError
+				require.ErrorAs(t, s.mesh.Err(), &told)
+				require.EqualValues(t, 0, told.Peer)
+				require.EqualValues(t, 5, told.Tick)
+				require.True(t, strings.HasSuffix(c.text, ": "+told.Words))
 			}
 			m.turns(3)
 			require.Empty(t, a.packets(), "after that it is silent")
@@ -310,7 +318,7 @@ func TestLeavingBeforeTheHelloIsHeard(t *testing.T) {
 func TestEveryReasonToLeaveIsUnderstood(t *testing.T) {
 	for reason, want := range map[uint8]error{
 		leaveLeft: ErrPeerLeft, leaveHalted: ErrHalted, leaveRefused: ErrRefused, leaveLost: ErrPeerLeft,
-		leaveFinished: nil, 200: ErrPeerLeft,
+		leaveMissing: ErrNeverJoined, leaveFinished: nil, 200: ErrPeerLeft,
 	} {
 		m := playing(t, 2, nil)
 		a := m.seats[0]
@@ -320,6 +328,7 @@ func TestEveryReasonToLeaveIsUnderstood(t *testing.T) {
 			require.NoError(t, a.mesh.Err())
 			continue
 		}
+		require.Equal(t, &ToldError{Peer: 1, Tick: 3, Words: "so it is", Err: want}, a.mesh.Err())
 		require.ErrorIs(t, a.mesh.Err(), want)
 		require.ErrorContains(t, a.mesh.Err(), "so it is")
 		require.ErrorContains(t, a.mesh.Err(), "peer 1")

@@ -14,17 +14,17 @@ var (
 	ErrFinished = errors.New("mesh: the match is finished")
 	// ErrLeft means that this peer has left the match.
 	ErrLeft = errors.New("mesh: this peer has left the match")
-	// ErrPeerLeft means that a peer has left in an orderly way. The error that wraps
-	// it names the peer, its tick and its words.
+	// ErrPeerLeft means that a peer has left in an orderly way. It is wrapped by a
+	// [*ToldError].
 	ErrPeerLeft = errors.New("mesh: a peer has left the match")
 	// ErrPeerLost means that a peer has been silent for too long, or has come back
-	// without the match.
+	// without the match: see [LostError].
 	ErrPeerLost = errors.New("mesh: a peer is lost")
 	// ErrNeverJoined means that a peer did not come to the match, or did not finish
 	// the handshake, in time.
 	ErrNeverJoined = errors.New("mesh: a peer has not joined")
 	// ErrHalted means that the match was halted on purpose, here or by a peer. The
-	// error that wraps it gives the reason.
+	// error that wraps it gives the reason; it is a [*ToldError] if a peer did.
 	ErrHalted = errors.New("mesh: the match has been halted")
 	// ErrRefused means that a peer refused the match at the handshake, that what it sent
 	// on the reliable channel could not be understood, or that it sent nothing but
@@ -85,11 +85,62 @@ func (e *DesyncError) Error() string {
 		e.Tick, e.Ours, e.Theirs, e.Peer)
 }
 
-func lostError(peer driftback.Peer, held driftback.Tick, silence time.Duration, why error) error {
-	if why != nil {
-		return fmt.Errorf("%w: nothing from peer %d for %v, its inputs end at tick %d, and its link went down: %w",
-			ErrPeerLost, peer, silence.Round(time.Millisecond), held, why)
-	}
-	return fmt.Errorf("%w: nothing from peer %d for %v, its inputs end at tick %d",
-		ErrPeerLost, peer, silence.Round(time.Millisecond), held)
+// ToldError means that the match has ended here because a peer said that it had ended
+// there, and wraps [ErrPeerLeft], [ErrHalted], [ErrNeverJoined] or [ErrRefused], which says
+// how.
+type ToldError struct {
+	Peer driftback.Peer // who said so
+	// Tick is the first that the peer lacked an input of as it ended; 0 if nothing had
+	// been played.
+	Tick driftback.Tick
+	// Words are the peer's, for a person: at most wire.MaxText bytes of UTF-8 without
+	// control characters, and otherwise whatever it chose to say.
+	Words string
+	// Err is what the error wraps.
+	Err error
 }
+
+func (e *ToldError) Error() string {
+	switch {
+	case errors.Is(e.Err, ErrHalted):
+		return fmt.Sprintf("%v by peer %d at tick %d: %s", e.Err, e.Peer, e.Tick, e.Words)
+	case errors.Is(e.Err, ErrNeverJoined):
+		return fmt.Sprintf("%v, says peer %d: %s", e.Err, e.Peer, e.Words)
+	case errors.Is(e.Err, ErrRefused):
+		return fmt.Sprintf("%v by peer %d: %s", e.Err, e.Peer, e.Words)
+	default:
+		return fmt.Sprintf("%v: peer %d at tick %d: %s", e.Err, e.Peer, e.Tick, e.Words)
+	}
+}
+
+// Unwrap returns Err.
+func (e *ToldError) Unwrap() error { return e.Err }
+
+// LostError means that a peer is lost. It is an [ErrPeerLost].
+type LostError struct {
+	Peer driftback.Peer
+	// Tick is the first for which an input of the peer's is missing.
+	Tick driftback.Tick
+	// Silence is for how long nothing came from it, or 0 if it came back without the match.
+	Silence time.Duration
+	// Down is why its link went down; nil if it did not, or if the transport does not say.
+	Down error
+}
+
+func (e *LostError) Error() string {
+	if e.Silence == 0 {
+		return fmt.Sprintf("%v: peer %d has come back without the match it was playing at tick %d", ErrPeerLost, e.Peer, e.Tick)
+	}
+	text := fmt.Sprintf("%v: nothing from peer %d for %v, its inputs end at tick %d",
+		ErrPeerLost, e.Peer, e.Silence.Round(time.Millisecond), e.Tick)
+	if e.Down != nil {
+		text += fmt.Sprintf(", and its link went down: %v", e.Down)
+	}
+	return text
+}
+
+// Is makes errors.Is(err, ErrPeerLost) hold.
+func (e *LostError) Is(target error) bool { return target == ErrPeerLost }
+
+// Unwrap returns Down.
+func (e *LostError) Unwrap() error { return e.Down }

@@ -57,8 +57,7 @@ func (m *Mesh) receiveHello(l *link, h wire.Hello) {
 			// The process was restarted before anything was agreed with it.
 			l.hello = nil
 		} else {
-			m.end(fmt.Errorf("%w: peer %d has come back without the match it was playing at tick %d",
-				ErrPeerLost, l.peer, m.heldFrom(l)), wire.Leave{Reason: leaveLost, Text: fmt.Sprintf("peer %d came back without the match", l.peer)})
+			m.end(&LostError{Peer: l.peer, Tick: m.heldFrom(l)}, wire.Leave{Reason: leaveLost, Text: fmt.Sprintf("peer %d came back without the match", l.peer)})
 			return
 		}
 	}

@@ -377,6 +377,7 @@ func TestAPeerThatIsStartedAgainAfterwardsHasLostTheMatch(t *testing.T) {
 		a.turn()
 		require.ErrorIs(t, a.mesh.Err(), ErrPeerLost)
 		require.ErrorContains(t, a.mesh.Err(), "peer 1 has come back without the match")
+		require.Equal(t, &LostError{Peer: 1}, a.mesh.Err())
 		b.turn()
 		require.ErrorIs(t, b.mesh.Err(), ErrPeerLeft)
 		require.ErrorContains(t, b.mesh.Err(), "peer 1 came back without the match")

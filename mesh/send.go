@@ -85,16 +85,17 @@ func (m *Mesh) flushTo(l *link) {
 	if l.everSent && !news && m.clock-l.lastSent < every && !m.cfg.Buggify.Fires(buggify.EarlyBeat) {
 		return
 	}
-	m.send(l)
+	m.send(l, news)
 }
 
 // lacks reports whether this peer waits for a peer's inputs.
 func (m *Mesh) lacks(l *link) bool { return m.heldFrom(l) == m.Confirmed() }
 
 // send sends what a peer has not acknowledged, oldest first, in as many packets as
-// that takes. If they are many the round goes on at the next call, and
+// that takes. What it has acknowledged goes along only with something new: to repeat it
+// helps nobody, and on a line that is full it would leave no room for what is missing. If they are many the round goes on at the next call, and
 // meanwhile what is new goes too, for a peer that lacks nothing else.
-func (m *Mesh) send(l *link) {
+func (m *Mesh) send(l *link, news bool) {
 	l.lastSent, l.everSent, l.owesAck = m.clock, true, false
 	m.room = m.cfg.Transport.MaxDatagram()
 	if m.cfg.Buggify.Fires(buggify.SmallDatagram) {
@@ -109,7 +110,7 @@ func (m *Mesh) send(l *link) {
 	}
 	m.putSums(l, p)
 	for i, q := range m.own {
-		if first := m.first(l, i, q); !l.midway || l.told[i] < first {
+		if first := m.first(l, i, q, news); !l.midway || l.told[i] < first {
 			l.told[i] = first
 		}
 	}
@@ -145,9 +146,12 @@ func (m *Mesh) burst(l *link, from []driftback.Tick, most int) (more bool) {
 }
 
 // first returns the first tick of our participant q that a packet must carry.
-func (m *Mesh) first(l *link, i int, q driftback.Participant) driftback.Tick {
+func (m *Mesh) first(l *link, i int, q driftback.Participant, news bool) driftback.Tick {
 	h := &m.histories[q]
-	t := min(l.acked[i], h.held-driftback.Tick(m.cfg.Redundancy))
+	t := l.acked[i]
+	if news {
+		t = min(l.acked[i], h.held-driftback.Tick(m.cfg.Redundancy))
+	}
 	if t > h.oldest() && m.cfg.Buggify.Fires(buggify.InputsAgain) {
 		t -= sentAgain
 	}

@@ -57,8 +57,9 @@ func (m *Mesh) judge(passed time.Duration) {
 			l.interrupted = true
 			m.note(Event{Kind: PeerInterrupted, Peer: l.peer})
 		}
-		if l.silence-m.cfg.PeerTimeout >= m.cfg.RejoinGrace && !m.finish.ready && !m.dispute.open {
-			m.end(lostError(l.peer, m.heldFrom(l), l.silence, l.downWhy), wire.Leave{Reason: leaveLost, Text: fmt.Sprintf("it lost peer %d", l.peer)})
+		if m.longEnough(l.silence) && !m.finish.ready && !m.dispute.open {
+			m.end(&LostError{Peer: l.peer, Tick: m.heldFrom(l), Silence: l.silence, Down: l.downWhy},
+				wire.Leave{Reason: leaveLost, Text: fmt.Sprintf("it lost peer %d", l.peer)})
 			return
 		}
 	}
@@ -69,10 +70,17 @@ func (m *Mesh) judge(passed time.Duration) {
 	m.judgeFinish()
 }
 
+// longEnough reports whether a peer that has been waited for so long is given up: after
+// its time-out and the grace in which its link may come back.
+func (m *Mesh) longEnough(waited time.Duration) bool {
+	return m.cfg.PeerTimeout != None && waited-m.cfg.PeerTimeout >= m.cfg.RejoinGrace
+}
+
 // interruptsEarly reports whether a simulation takes a peer for interrupted now. With a
-// grace that costs time and no match, because the silence that ends one is measured.
+// grace that costs time and no match, because the silence that ends one is measured. It is
+// done to one peer only: of many, one would be interrupted at every moment.
 func (m *Mesh) interruptsEarly(l *link) bool {
-	return m.cfg.RejoinGrace > 0 && !l.interrupted && m.cfg.Buggify.Fires(buggify.EarlyInterruption)
+	return m.cfg.RejoinGrace > 0 && !l.interrupted && l == &m.links[0] && m.cfg.Buggify.Fires(buggify.EarlyInterruption)
 }
 
 // judgeBalked ends the match when nothing but inputs that the game refuses has come

@@ -32,6 +32,12 @@ func TestASilentPeerInterruptsThenEndsTheMatch(t *testing.T) {
 	require.InDelta(t, float64(3*time.Second), float64(lost), 2*float64(frame))
 	require.ErrorIs(t, a.mesh.Err(), ErrPeerLost)
 	require.EqualError(t, a.mesh.Err(), "mesh: a peer is lost: nothing from peer 1 for 3.008s, its inputs end at tick 0")
+	var gone *LostError
+	require.ErrorAs(t, a.mesh.Err(), &gone)
+	require.EqualValues(t, 1, gone.Peer)
+	require.EqualValues(t, 0, gone.Tick)
+	require.InDelta(t, float64(3*time.Second), float64(gone.Silence), 2*float64(frame))
+	require.NoError(t, gone.Down)
 }
 
 func TestAPeerThatIsHeardWithinTheGraceResumes(t *testing.T) {

@@ -84,10 +84,11 @@ type Config[S any, I comparable] struct {
 	// interval. Against other peers the states of the newest 64 due ticks are kept
 	// too, as Save puts them away, for [Lockstep.DesyncState].
 	FingerprintEvery, History int
-	// Redundancy is how many of the newest inputs a packet carries at least, even if
-	// the peer has acknowledged them: up to mesh.MaxRedundancy; 0 is
+	// Redundancy is how many of the newest inputs a packet with a new one carries at
+	// least, even if the peer has acknowledged them: up to mesh.MaxRedundancy; 0 is
 	// DefaultRedundancy, None is none. What has not been acknowledged is always
-	// carried.
+	// carried. Many make large packets: where the network takes fewer bytes than that,
+	// the match waits for it.
 	Redundancy int
 	// PeerTimeout is for how long a peer may be silent before the match stalls, 0 is
 	// DefaultPeerTimeout, None is for ever. A peer with nothing to say still speaks

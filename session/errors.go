@@ -35,6 +35,14 @@ type MismatchError = mesh.MismatchError
 // ConflictError means that a peer sent two different inputs for one tick.
 type ConflictError = mesh.ConflictError
 
+// ToldError means that the match has ended here because a peer said that it had ended
+// there. It names the peer, and wraps [ErrPeerLeft], [ErrHalted], [ErrNeverJoined] or
+// [ErrRefused].
+type ToldError = mesh.ToldError
+
+// LostError means that a peer is lost, and names it. It is an [ErrPeerLost].
+type LostError = mesh.LostError
+
 // DesyncError means that two peers' confirmed states differ: a step that is not
 // pure, or two programs that are not the same.
 type DesyncError struct {

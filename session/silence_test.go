@@ -151,11 +151,18 @@ func TestAGameThatPausesForLongerThanAllThatIsLost(t *testing.T) {
 	m.run(20)
 	require.ErrorIs(t, m.peers[0].err, session.ErrPeerLost)
 	require.ErrorContains(t, m.peers[0].err, "nothing from peer 1 for 3")
+	var lost *session.LostError
+	require.ErrorAs(t, m.peers[0].err, &lost)
+	require.EqualValues(t, 1, lost.Peer)
 	require.ErrorContains(t, m.peers[0].err, "its inputs end at tick 10")
 	m.peers[1].asleep = false
 	m.run(10)
 	require.ErrorIs(t, m.peers[1].err, session.ErrPeerLeft)
 	require.ErrorContains(t, m.peers[1].err, "it lost peer 1")
+	var told *session.ToldError
+	require.ErrorAs(t, m.peers[1].err, &told)
+	require.EqualValues(t, 0, told.Peer)
+	require.Equal(t, "it lost peer 1", told.Words)
 }
 
 func TestAPausedGameWhoseClockJumpedDoesNotBlameTheOther(t *testing.T) {

@@ -88,39 +88,9 @@ var tells = []struct {
 // heard is every error with which a match ends because another peer told it to end so.
 func heard(target error) like {
 	return func(err error) bool {
-		w, ok := heardFrom(err)
-		return ok && errors.Is(w.ends, target)
+		var told *session.ToldError
+		return errors.As(err, &told) && errors.Is(told, target)
 	}
-}
-
-// word is what one peer heard of another: who told it, what it ends with because of that
-// and in which words.
-type word struct {
-	by    driftback.Peer
-	ends  error
-	words string
-}
-
-// heardFrom returns what the peer that ended with err was told; ok is false for what it
-// found out for itself.
-func heardFrom(err error) (w word, ok bool) {
-	for _, target := range []error{session.ErrPeerLeft, session.ErrHalted, session.ErrNeverJoined, session.ErrRefused} {
-		_, rest, ok := strings.Cut(err.Error(), target.Error())
-		if !ok || !errors.Is(err, target) {
-			continue
-		}
-		for _, by := range []string{": ", " by ", ", says "} {
-			var n int
-			if tail, ok := strings.CutPrefix(rest, by+"peer "); ok {
-				if _, err := fmt.Sscan(strings.FieldsFunc(tail, func(c rune) bool { return c < '0' || c > '9' })[0], &n); err != nil {
-					continue
-				}
-				_, words, _ := strings.Cut(tail, ": ")
-				return word{driftback.Peer(n), target, words}, true
-			}
-		}
-	}
-	return word{}, false
 }
 
 // checkEnd judges why a peer's match has ended.
@@ -134,8 +104,7 @@ func (p *peer[S, I]) checkEnd() {
 		if last := driftback.Tick(m.s.Ticks); p.next != last || p.final != last {
 			p.breaks(RuleEnd, p.next, "it has finished with tick %d next and tick %d confirmed, and not at tick %d", p.next, p.final, last)
 		}
-		p.checkDiverged()
-		p.checkParted()
+		p.checkFinished()
 		return
 	}
 	if errors.Is(p.err, session.ErrInternal) {
@@ -151,8 +120,9 @@ func (p *peer[S, I]) checkEnd() {
 
 // wrongEnd returns in words what is wrong with a peer's end, or "".
 func (p *peer[S, I]) wrongEnd() (wrong string) {
-	if w, ok := heardFrom(p.err); ok {
-		return p.m.wrongWord(w, p.err)
+	var told *session.ToldError
+	if errors.As(p.err, &told) {
+		return p.m.wrongWord(told)
 	}
 	wrong = p.err.Error()
 	for i := range p.m.causes {
@@ -169,20 +139,20 @@ func (p *peer[S, I]) wrongEnd() (wrong string) {
 
 // wrongWord judges an end of which another peer is said to have told: that one's match
 // has ended before, and so that it tells this.
-func (m *match[S, I]) wrongWord(w word, err error) string {
-	if int(w.by) >= len(m.peers) {
-		return fmt.Sprintf("there is no peer %d: %v", w.by, err)
+func (m *match[S, I]) wrongWord(told *session.ToldError) string {
+	if int(told.Peer) >= len(m.peers) {
+		return fmt.Sprintf("there is no peer %d: %v", told.Peer, told)
 	}
-	source := m.peers[w.by].err
+	source := m.peers[told.Peer].err
 	for _, t := range tells {
 		if source != nil && t.teller(source) {
-			if !errors.Is(w.ends, t.ends) || !strings.Contains(w.words, t.words) {
-				return fmt.Sprintf("peer %d has ended with %q, of which others hear as %q: %v", w.by, source, t.words, err)
+			if !errors.Is(told, t.ends) || !strings.Contains(told.Words, t.words) {
+				return fmt.Sprintf("peer %d has ended with %q, of which others hear as %q: %v", told.Peer, source, t.words, told)
 			}
 			return ""
 		}
 	}
-	return fmt.Sprintf("peer %d has told nobody to end, and its own end is %v: %v", w.by, source, err)
+	return fmt.Sprintf("peer %d has told nobody to end, and its own end is %v: %v", told.Peer, source, told)
 }
 
 // bound returns within which time a match that is over has ended for a peer: the word of

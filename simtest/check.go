@@ -41,11 +41,8 @@ func (p *peer[S, I]) check(r *session.Result, err error) {
 	}
 	if !m.truth.begun {
 		m.truth.begin(p.seed)
-		if m.diverged != nil {
-			m.diverged.truth.begin(p.seed)
-		}
 	}
-	if !p.truth.begun { // it has been told something else
+	if !p.truth.begun { // its world is another
 		p.truth.begin(p.seed)
 	}
 	next, final := p.next, p.final
@@ -179,9 +176,6 @@ func (p *peer[S, I]) checkFingerprints() {
 		}
 	}
 	p.checkAgreed(stats.Agreed)
-	if t, ok := m.parted(stats.Agreed); ok {
-		p.breaks(RuleFingerprint, t, "it says that all agree on tick %d, and the world of peer %d is another", stats.Agreed, m.diverged.peer)
-	}
 	p.agreed = stats.Agreed
 	if most := p.agreed + (mesh.MaxUncompared+2)*m.every + m.window; p.next > most {
 		p.breaks(RuleWindow, p.next, "tick %d is the newest on which all agree, so it cannot be beyond tick %d", p.agreed, most)
@@ -193,6 +187,7 @@ type watch struct {
 	at     time.Duration // since when the slowest has confirmed nothing
 	final  driftback.Tick
 	ending time.Duration // since when the match is over; 0: it is not
+	full   uint64        // what had overflowed of thin lines at the time of at or ending
 	tick   time.Duration // since when the slowest should have confirmed something
 	all    bool          // everybody plays, and what faults have left behind is over
 }
@@ -206,22 +201,24 @@ func (m *match[S, I]) watchProgress() {
 	if m.over {
 		// Nobody goes on, and all are to end.
 		if w.ending == 0 {
-			w.ending = now
+			w.ending, w.full = now, m.overflowed()
 		}
-		if now-w.ending > slowest.bound() {
+		if now-w.ending > slowest.bound() && !m.starves(w.full, now-w.ending) {
 			slowest.breaks(RuleCause, slowest.next, "the match is over, and for %v it has not ended here", now-w.ending)
 		}
 		return
 	}
 	moved := w.at == 0 || slowest.final > w.final || m.full()
 	if moved {
-		w.at, w.final = now, slowest.final
+		w.at, w.final, w.full = now, slowest.final, m.overflowed()
 	}
 	patience := m.outlook.patience
 	if m.hardOfHearing() && slowest.final == driftback.Tick(m.s.Ticks) {
 		patience += 2 * m.s.silence() // the last word of a peer that is done may be lost
 	}
 	switch {
+	case max(now-w.at-patience, now-m.outlook.limit) > 0 && m.starves(w.full, now-w.at):
+		return
 	case now-w.at > patience:
 		slowest.breaks(RuleProgress, slowest.confirmed, "all faults were over at %v, and for %v it has confirmed nothing", m.outlook.quiet, now-w.at)
 	case now > m.outlook.limit:

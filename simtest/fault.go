@@ -5,57 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/driftback/driftback/rng"
 	"github.com/driftback/driftback/transport/loopback"
 )
-
-// Kind says what goes wrong.
-type Kind string
-
-// What can go wrong. "The directions" are those from each peer of From to each of To,
-// where an empty list means every peer.
-const (
-	// Loss: the directions lose Share of their datagrams more than before.
-	Loss Kind = "loss"
-	// Bursts: the directions turn bad and good again together, for random times of
-	// Every on average, and lose Share while they are bad (after Gilbert and Elliott).
-	Bursts Kind = "bursts"
-	// Delay: the directions take By longer; over one direction the link is asymmetric.
-	Delay Kind = "delay"
-	// Reorder: Share of the directions' datagrams are held back by By.
-	Reorder Kind = "reorder"
-	// Duplicate: Share of the directions' datagrams arrive twice.
-	Duplicate Kind = "duplicate"
-	// Block: the directions let nothing through.
-	Block Kind = "block"
-	// Partition: nothing passes between the peers of From and all the others.
-	Partition Kind = "partition"
-	// Throttle: the directions carry Rate bytes per second; what is more waits, and what
-	// waits for too long is dropped.
-	Throttle Kind = "throttle"
-	// Down: the links between From and To go down and come up again, which both ends
-	// see. Whatever had not arrived is gone.
-	Down Kind = "down"
-	// Clog: the peers of From are cut off one by one, Every apart, all stay so for For, and
-	// then they are released in random order, Every apart.
-	Clog Kind = "clog"
-	// Freeze: the loops of From's peers do not run. Their clocks do.
-	Freeze Kind = "freeze"
-	// Crash: From's peers are gone for good, without a word.
-	Crash Kind = "crash"
-	// Leave and Halt: From's peers leave the match, or halt it for everybody.
-	Leave Kind = "leave"
-	Halt  Kind = "halt"
-	// Diverge: From's one peer runs its step twice on Tick, so that its world is another
-	// from then on.
-	Diverge Kind = "diverge"
-)
-
-// Kinds lists every kind.
-var Kinds = [...]Kind{
-	Loss, Bursts, Delay, Reorder, Duplicate, Block, Partition, Clog, Throttle, Down, Freeze, Crash, Leave, Halt, Diverge,
-	Corrupt, Truncate, Stray, Forge, Change, Equivocate, Misreport, Flood,
-}
 
 // Bounds of a fault.
 const (
@@ -63,6 +14,7 @@ const (
 	MaxFaultFor   = 60 * Second
 	MinFaultEvery = 10 * Millisecond
 	MaxFaultEvery = 10 * Second
+	MaxFaultTurns = 1_000 // how often Every goes into For
 )
 
 // Fault is one thing that goes wrong for a while.
@@ -84,103 +36,74 @@ type Fault struct {
 	Tick int `json:"tick,omitzero"`
 }
 
-// uses says which fields mean something to a kind, where the others must be zero, and
-// whether it is about peers and not about directions.
-type uses struct{ lasts, from, to, share, by, every, rate, tick, peers bool }
-
-var kindUses = map[Kind]uses{
-	Loss:      {lasts: true, to: true, share: true},
-	Bursts:    {lasts: true, to: true, share: true, every: true},
-	Delay:     {lasts: true, to: true, by: true},
-	Reorder:   {lasts: true, to: true, share: true, by: true},
-	Duplicate: {lasts: true, to: true, share: true},
-	Block:     {lasts: true, to: true},
-	Partition: {lasts: true, from: true},
-	Clog:      {lasts: true, from: true, every: true},
-	Throttle:  {lasts: true, to: true, rate: true},
-	Down:      {lasts: true, to: true},
-	Freeze:    {lasts: true, from: true, peers: true},
-	Crash:     {from: true, peers: true},
-	Leave:     {from: true, peers: true},
-	Halt:      {from: true, peers: true},
-	Diverge:   {from: true, tick: true, peers: true},
-
-	Corrupt:    {lasts: true, from: true, to: true, share: true},
-	Truncate:   {lasts: true, from: true, to: true, share: true},
-	Stray:      {lasts: true, from: true, to: true, share: true},
-	Forge:      {lasts: true, from: true, to: true, share: true},
-	Change:     {lasts: true, from: true, to: true},
-	Equivocate: {from: true, to: true},
-	Misreport:  {from: true, to: true},
-	Flood:      {lasts: true, from: true, to: true, share: true},
-}
-
 func (s *Scenario) validateFaults() error {
-	alive := len(s.Peers)
-	var crashed [MaxPeers]bool
+	crashed := map[int]bool{}
 	for i, f := range s.Faults {
-		in := func(field string) string { return fmt.Sprintf("%s of fault %d (%s)", field, i, f.Kind) }
-		u, ok := kindUses[f.Kind]
-		if !ok {
-			return fmt.Errorf("simtest: fault %d is of kind %q: want one of %v", i, f.Kind, Kinds)
-		}
-		// zeroUnless is 0 for what means nothing to the kind, so that it must be 0.
-		zeroUnless := func(used bool, v int64) int64 {
-			if !used {
-				return 0
-			}
-			return v
-		}
-		err := checkAll(
-			bound{in("at"), int64(f.At), 0, zeroUnless(!u.tick, int64(MaxFaultAt)), false},
-			bound{in("tick"), int64(f.Tick), 0, zeroUnless(u.tick, MaxTicks), false},
-			bound{in("rate"), int64(f.Rate), zeroUnless(u.rate, MinRate), zeroUnless(u.rate, MaxRate), false},
-			bound{in("for"), int64(f.For), zeroUnless(u.lasts, int64(Millisecond)), zeroUnless(u.lasts, int64(MaxFaultFor)), false},
-			bound{in("by"), int64(f.By), zeroUnless(u.by, int64(Millisecond)), zeroUnless(u.by, int64(MaxLatency)), false},
-			bound{in("every"), int64(f.Every), zeroUnless(u.every, int64(MinFaultEvery)), zeroUnless(u.every, int64(MaxFaultEvery)), false},
-			bound{in("the number of peers in from"), int64(len(f.From)), zeroUnless(u.from, 1), int64(len(s.Peers)), false},
-			bound{in("the number of peers in to"), int64(len(f.To)), 0, zeroUnless(u.to, int64(len(s.Peers))), false},
-		)
-		switch {
-		case err != nil:
+		if err := s.validateFault(i, f); err != nil {
 			return err
-		case !u.share && f.Share != 0:
-			return fmt.Errorf("simtest: %s is %v, which means nothing to it", in("share"), f.Share)
-		case u.share && !(f.Share > 0 && f.Share <= 1):
-			return fmt.Errorf("simtest: %s is %v: above 0 and up to 1 is allowed", in("share"), f.Share)
 		}
-		for _, list := range [][]int{f.From, f.To} {
-			for j, p := range list {
-				if p < 0 || p >= len(s.Peers) || slices.Contains(list[:j], p) {
-					return fmt.Errorf("simtest: fault %d (%s) names the peers %v: each of 0 to %d at most once", i, f.Kind, list, len(s.Peers)-1)
-				}
-			}
-		}
-		switch {
-		case f.Kind == Crash:
+		if f.Kind == Crash {
 			for _, p := range f.From {
-				if !crashed[p] {
-					crashed[p] = true
-					alive--
-				}
+				crashed[p] = true
 			}
-		case !u.peers && len(s.pairs(f)) == 0:
-			return fmt.Errorf("simtest: fault %d (%s) is between no two peers", i, f.Kind)
-		case f.Kind == Diverge && s.has(Equivocate, Misreport):
-			return fmt.Errorf("simtest: fault %d (diverge) and a peer that tells others another input or fingerprint: nobody could say which was found", i)
-		case f.Kind == Diverge:
-			if err := s.validateDiverge(i, f); err != nil {
-				return err
-			}
-		case f.Kind == Down && s.PeerTimeout == 0:
-			return fmt.Errorf("simtest: fault %d (down) and peerTimeout is 0: a last word that is lost with the link would be waited for without end", i)
 		}
 	}
-	if alive < len(s.Peers) && s.PeerTimeout == 0 {
+	switch {
+	case len(crashed) == len(s.Peers):
+		return fmt.Errorf("simtest: every peer crashes: one must be left to tell")
+	case len(crashed) > 0 && s.PeerTimeout == 0:
 		return fmt.Errorf("simtest: a peer crashes and peerTimeout is 0: nobody would ever miss it")
 	}
-	if alive < 1 {
-		return fmt.Errorf("simtest: every peer crashes: one must be left to tell")
+	return nil
+}
+
+func (s *Scenario) validateFault(i int, f Fault) error {
+	in := func(field string) string { return fmt.Sprintf("%s of fault %d (%s)", field, i, f.Kind) }
+	u, ok := kindTraits[f.Kind]
+	if !ok {
+		return fmt.Errorf("simtest: fault %d is of kind %q: want one of %v", i, f.Kind, Kinds)
+	}
+	// zeroUnless is 0 for what means nothing to the kind, so that it must be 0.
+	zeroUnless := func(used bool, v int64) int64 {
+		if !used {
+			return 0
+		}
+		return v
+	}
+	err := checkAll(
+		bound{in("at"), int64(f.At), 0, zeroUnless(!u.tick, int64(MaxFaultAt)), false},
+		bound{in("tick"), int64(f.Tick), 0, zeroUnless(u.tick, MaxTicks), false},
+		bound{in("rate"), int64(f.Rate), zeroUnless(u.rate, MinRate), zeroUnless(u.rate, MaxRate), false},
+		bound{in("for"), int64(f.For), zeroUnless(u.lasts, int64(Millisecond)), zeroUnless(u.lasts, int64(MaxFaultFor)), false},
+		bound{in("by"), int64(f.By), zeroUnless(u.by, int64(Millisecond)), zeroUnless(u.by, int64(MaxLatency)), false},
+		bound{in("every"), int64(f.Every), zeroUnless(u.every, int64(MinFaultEvery)), zeroUnless(u.every, int64(MaxFaultEvery)), false},
+		bound{in("the number of peers in from"), int64(len(f.From)), zeroUnless(u.from, 1), int64(len(s.Peers)), false},
+		bound{in("the number of peers in to"), int64(len(f.To)), 0, zeroUnless(u.to, int64(len(s.Peers))), false},
+	)
+	switch {
+	case err != nil:
+		return err
+	case u.every && f.For/MaxFaultTurns > f.Every:
+		return fmt.Errorf("simtest: %s is %d and for is %d: that may be %d times as long at the most", in("every"), f.Every, f.For, MaxFaultTurns)
+	case !u.share && f.Share != 0:
+		return fmt.Errorf("simtest: %s is %v, which means nothing to it", in("share"), f.Share)
+	case u.share && !(f.Share > 0 && f.Share <= 1):
+		return fmt.Errorf("simtest: %s is %v: above 0 and up to 1 is allowed", in("share"), f.Share)
+	}
+	for _, list := range [][]int{f.From, f.To} {
+		for j, p := range list {
+			if p < 0 || p >= len(s.Peers) || slices.Contains(list[:j], p) {
+				return fmt.Errorf("simtest: fault %d (%s) names the peers %v: each of 0 to %d at most once", i, f.Kind, list, len(s.Peers)-1)
+			}
+		}
+	}
+	switch {
+	case !u.peers && len(s.pairs(f)) == 0:
+		return fmt.Errorf("simtest: fault %d (%s) is between no two peers", i, f.Kind)
+	case f.Kind == Diverge:
+		return s.validateDiverge(i, f)
+	case f.Kind == Down && s.PeerTimeout == 0:
+		return fmt.Errorf("simtest: fault %d (down) and peerTimeout is 0: a last word that is lost with the link would be waited for without end", i)
 	}
 	return nil
 }
@@ -216,7 +139,7 @@ func (s *Scenario) pairs(f Fault) (list []pair) {
 			default:
 				concerned = has(f.From, a) && has(f.To, b)
 			}
-			if a != b && concerned && !kindUses[f.Kind].peers {
+			if a != b && concerned && !kindTraits[f.Kind].peers {
 				list = append(list, pair{a, b})
 			}
 		}
@@ -323,24 +246,4 @@ func (k Kind) happened(s loopback.Stats) uint64 {
 	default:
 		return 0
 	}
-}
-
-// The sequences that a seed gives, one for each purpose, so that a further draw for one
-// moves nothing of another.
-const (
-	streamShape = iota + 1
-	streamLink
-	streamFaults
-	streamWorkload
-	streamGame
-	streamSites
-	streamBuggify
-	streamSync
-	streamHostile
-)
-
-// random returns the generator for one purpose, and for one thing of its kind.
-func random(seed, stream, of uint64) rng.PCG {
-	root := rng.New(seed, stream<<32|of)
-	return rng.New(root.Uint64(), root.Uint64())
 }

@@ -1,12 +1,8 @@
 package simtest
 
-import (
-	"github.com/driftback/driftback"
-	"github.com/driftback/driftback/rng"
-)
+import "github.com/driftback/driftback"
 
-// passing are the kinds that end by themselves, and with them all that they did.
-var passing = []Kind{Loss, Bursts, Delay, Reorder, Duplicate, Block, Partition, Clog, Throttle, Down, Freeze}
+var passing = kindsThat(passes)
 
 // temper says how bad a generated scenario is.
 type temper int
@@ -23,7 +19,7 @@ const (
 // gives may change with this module's version; a scenario's file does not.
 func Generate(seed uint64) Scenario {
 	g := generate(seed)
-	if h := (&draw{random(seed, streamHostile, 0)}); g.temper > calm && !g.s.HaltAtLimit && !g.s.has(Crash, Leave, Halt, Diverge) && h.Chance(1, 7) {
+	if h := (&draw{random(seed, streamHostile, 0)}); g.temper > calm && !g.s.HaltAtLimit && !g.s.hasNature(ends) && h.Chance(1, 7) {
 		g.hostile(h)
 	}
 	return g.s
@@ -62,22 +58,6 @@ type generator struct {
 	shape, links, faults *draw
 	plays                int
 }
-
-// draw is a generator with what this file wants of one.
-type draw struct{ rng.PCG }
-
-// between returns a number from low to high.
-func (d *draw) between(low, high int) int { return low + d.IntN(high-low+1) }
-
-// time returns a time from low to high, in milliseconds.
-func (d *draw) time(low, high int) Micros {
-	return Micros(low)*Millisecond + Micros(d.Uint64n(uint64(Micros(high-low)*Millisecond+1)))
-}
-
-// share returns a share from low to high percent.
-func (d *draw) share(low, high int) float64 { return float64(d.between(low, high)) / 100 }
-
-func pick[T any](d *draw, of ...T) T { return of[d.IntN(len(of))] }
 
 func (g *generator) match() {
 	d, s := g.shape, &g.s
@@ -232,7 +212,7 @@ func (g *generator) fault() {
 		f.From = g.some(1, 2)
 	case Throttle:
 		f.From, f.To = g.directions()
-		f.Rate = d.between(MinRate, [...]int{8_000, 6_000, 4_000}[g.temper])
+		f.Rate, f.For = d.between(MinRate, 2*MinRate), f.For+300*Millisecond // a queue takes time to grow
 	case Down:
 		f.From, f.To = g.directions()
 		g.missed(8, 20)

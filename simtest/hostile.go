@@ -50,14 +50,7 @@ const (
 )
 
 // hostile reports whether a fault of this kind is something that peers do on purpose.
-func (k Kind) hostile() bool {
-	switch k {
-	case Corrupt, Truncate, Stray, Forge, Change, Equivocate, Misreport, Flood:
-		return true
-	default:
-		return false
-	}
-}
+func (k Kind) hostile() bool { return kindTraits[k].nature == hostile }
 
 // lie is what must come of something that a hostile peer has sent.
 type lie struct {
@@ -124,9 +117,6 @@ func (l *liar[S, I]) on(a *act, to driftback.Peer) bool {
 	return l.p.m.on[a.fault][l.p.self][to] > 0
 }
 
-// happens draws whether something of a share of all happens.
-func (d *draw) happens(share float64) bool { return float64(d.Uint64()>>11)/(1<<53) < share }
-
 // expect notes what must come of a message if it arrives.
 func (l *liar[S, I]) expect(kind transport.Kind, to driftback.Peer, b []byte, what lie) {
 	l.p.m.lies[label{l.p.self, to, kind, xxh3.Hash(b)}] = what
@@ -192,14 +182,6 @@ func (d *draw) cut(b []byte) []byte {
 		return b[:d.IntN(len(b))]
 	}
 	return d.bytes(b, d.between(1, 16))
-}
-
-// bytes appends n random bytes.
-func (d *draw) bytes(b []byte, n int) []byte {
-	for range n {
-		b = append(b, byte(d.Uint64()))
-	}
-	return b
 }
 
 // judge returns why a datagram must be dropped by a victim that plays; drop is false if

@@ -3,11 +3,7 @@ package simtest
 import (
 	"bytes"
 	"errors"
-	"fmt"
-	"runtime"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/zeebo/xxh3"
 
@@ -17,21 +13,11 @@ import (
 	"github.com/driftback/driftback/transport"
 )
 
-// withHostility gives a peer its hostile side, an eye for that of others, and the truth
-// that it is to be compared with.
+// withHostility gives a peer its hostile side, and an eye for that of others.
 func (p *peer[S, I]) withHostility() {
 	m := p.m
 	if m.inputs == nil {
 		return
-	}
-	for i, f := range m.s.Faults {
-		for _, d := range m.s.pairs(m.s.Faults[i]) {
-			if f.Kind == Equivocate && d.to == int(p.self) {
-				other := *m.truth
-				other.inputs = func(q driftback.Participant, t driftback.Tick) I { return m.told(p.self, q, t) }
-				p.truth = &other
-			}
-		}
 	}
 	p.tap.came = p.came
 	if p.liar = newLiar(p); p.liar != nil {
@@ -57,34 +43,6 @@ func (p *peer[S, I]) came(msg transport.Message) (heard bool) {
 		p.m.peers[msg.From].liar.unread[p.self]--
 	}
 	return what.heard
-}
-
-// tick is the session's, but does not panic. ok is false if that did.
-func (p *peer[S, I]) tick(now time.Duration) (r session.Result, ok bool, err error) {
-	defer func() {
-		if why := recover(); why != nil {
-			p.breaks(RuleInternal, p.next, "it panicked at %s: %v", culprit(), why)
-		}
-	}()
-	r, err = p.session.Tick(now, p.local...)
-	return r, true, err
-}
-
-// culprit returns where a panic that is being recovered from began.
-func culprit() string {
-	var pcs [64]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
-	panicked := false
-	for {
-		f, more := frames.Next()
-		if panicked && !strings.HasPrefix(f.Function, "runtime.") {
-			return fmt.Sprintf("%s, line %d", f.Function, f.Line)
-		}
-		panicked = panicked || f.Function == "runtime.gopanic"
-		if !more {
-			return "an unknown place"
-		}
-	}
 }
 
 // checkRefused holds what a peer has dropped in this turn against the lies that it has
@@ -141,30 +99,6 @@ func (p *peer[S, I]) believe() {
 	}
 }
 
-// parts reports whether two peers have been told different things, so that their states
-// differ as tick t begins. Both must have come to it.
-func (p *peer[S, I]) parts(other *peer[S, I], t driftback.Tick) bool {
-	return len(p.m.forks) > 0 && p.truth.at(t).sum != other.truth.at(t).sum
-}
-
-// checkAgreed checks that nobody agrees with one who has been told something else, or
-// who says that its state is another.
-func (p *peer[S, I]) checkAgreed(t driftback.Tick) {
-	if p.m.inputs == nil || t <= p.agreed {
-		return
-	}
-	for _, q := range p.m.peers {
-		if t <= q.final && p.parts(q, t) {
-			p.breaks(RuleFingerprint, t, "it says that all agree, and peer %d has been told other inputs", q.self)
-		}
-		for due := p.agreed + p.m.every; due <= t; due += p.m.every {
-			if _, fault := p.reported(q, due, 0); fault >= 0 {
-				p.breaks(RuleHostile, due, "it says that all agree, and peer %d has told it another fingerprint", q.self)
-			}
-		}
-	}
-}
-
 // disputes reports whether a peer may have found that another says that its state differs,
 // and waits for that one to say so again.
 func (p *peer[S, I]) disputes() bool {
@@ -173,72 +107,22 @@ func (p *peer[S, I]) disputes() bool {
 	})
 }
 
-// checkParted checks that nobody finishes in another state than the others.
-func (p *peer[S, I]) checkParted() {
-	m, last := p.m, driftback.Tick(p.m.s.Ticks)
-	if m.every == 0 || m.over || m.hardOfHearing() {
-		return
-	}
-	for _, q := range m.peers {
-		if q.final == last && p.parts(q, last) {
-			p.breaks(RuleHostile, last, "it has finished, and peer %d in another state", q.self)
-		}
-	}
-}
-
 // evidenceMay plants that what a hostile peer does ends a match with the evidence.
 func (m *match[S, I]) evidenceMay() {
-	m.plant(cause{
-		elsewhere: []like{as[*session.ConflictError](), as[*session.DesyncError]()}, may: true,
-		wrong: func(self driftback.Peer, _ error) string {
-			if !m.peers[self].convicts() {
-				return "no hostile peer has done that"
-			}
+	m.plant(cause{elsewhere: []like{as[*session.ConflictError]()}, wrong: m.conflictWrongly, may: true})
+}
+
+// conflictWrongly returns why a peer may not say that another has sent it two inputs for
+// one tick.
+func (m *match[S, I]) conflictWrongly(self driftback.Peer, err error) string {
+	var e *session.ConflictError
+	errors.As(err, &e)
+	for _, what := range m.peers[self].met {
+		if c := what.conflict; c != nil && c.Peer == e.Peer && c.Participant == e.Participant &&
+			c.Tick == e.Tick && bytes.Equal(c.Had, e.Had) && bytes.Equal(c.Got, e.Got) {
+			m.happens[what.fault] = true
 			return ""
-		},
-	})
-}
-
-// convicts reports whether a peer's match has ended for something that a hostile peer
-// has done, with the evidence.
-func (p *peer[S, I]) convicts() bool {
-	var conflict *session.ConflictError
-	if errors.As(p.err, &conflict) {
-		for _, what := range p.met {
-			if c := what.conflict; c != nil && c.Peer == conflict.Peer && c.Participant == conflict.Participant &&
-				c.Tick == conflict.Tick && bytes.Equal(c.Had, conflict.Had) && bytes.Equal(c.Got, conflict.Got) {
-				p.m.happens[what.fault] = true
-				return true
-			}
-		}
-		return false
-	}
-	var desync *session.DesyncError
-	return errors.As(p.err, &desync) && p.splits(desync)
-}
-
-// splits reports whether a desync is at the first compared tick at which two peers that
-// have been told different things differ, or one says that they do, and says so.
-func (p *peer[S, I]) splits(e *session.DesyncError) bool {
-	m := p.m
-	if int(e.Peer) >= len(m.peers) || m.every == 0 {
-		return false
-	}
-	other, last := m.peers[e.Peer], driftback.Tick(m.s.Ticks)
-	if e.Tick%m.every != 0 && e.Tick != last || e.Tick > min(p.final, other.final) {
-		return false
-	}
-	for t := m.every; t < e.Tick; t += m.every {
-		if _, fault := p.reported(other, t, 0); fault >= 0 || p.parts(other, t) {
-			return false
 		}
 	}
-	ours, theirs := p.truth.at(e.Tick).sum, other.truth.at(e.Tick).sum
-	told, fault := p.reported(other, e.Tick, theirs)
-	if fault >= 0 && e.Theirs == told {
-		m.happens[fault] = true
-		return e.Ours == ours && ours != told
-	}
-	// The last state's own word may come before that of the due tick.
-	return e.Ours == ours && e.Theirs == theirs && ours != theirs
+	return "no hostile peer has done that"
 }

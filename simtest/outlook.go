@@ -41,13 +41,8 @@ func (s *Scenario) every() int {
 	return max(s.FingerprintEvery, 0)
 }
 
-// has reports whether there is a fault of one of the kinds.
-func (s *Scenario) has(kinds ...Kind) bool {
-	return slices.ContainsFunc(s.Faults, func(f Fault) bool { return slices.Contains(kinds, f.Kind) })
-}
-
 // ends reports whether a peer may be gone before another has begun to play.
-func (s *Scenario) ends() bool { return s.HaltAtLimit || s.has(Crash, Leave, Halt, Diverge, Down) }
+func (s *Scenario) ends() bool { return s.HaltAtLimit || s.hasNature(ends) || s.has(Down) }
 
 // late returns by how much a datagram is late at the most when nothing is wrong and no
 // line is full.
@@ -56,6 +51,22 @@ func (s *Scenario) late() (m Micros) {
 		m = max(m, l.Latency+l.Jitter+l.ReorderBy)
 	}
 	return m
+}
+
+// loss returns the share that the worst link loses when nothing is wrong.
+func (s *Scenario) loss() (share float64) {
+	for _, l := range s.Links {
+		share = max(share, l.Loss)
+	}
+	return share
+}
+
+// slowest returns the true time between two frames of the peer whose clock is slowest.
+func (s *Scenario) slowest() (frame Micros) {
+	for _, p := range s.Peers {
+		frame = max(frame, s.Frame*1_000_000/Micros(1_000_000+p.Skew)+1)
+	}
+	return frame
 }
 
 // queued returns for how long a datagram waits at the most for the slowest line.
@@ -76,19 +87,16 @@ func backlog(rate int) Micros {
 
 func (s *Scenario) outlook() outlook {
 	late, worst := s.late()+s.queued(), s.late() // worst: with every fault at once
-	var quiet, slowest Micros
+	quiet, slowest := Micros(0), s.slowest()
 	for _, f := range s.Faults {
-		switch f.Kind {
-		case Crash, Leave, Halt, Diverge: // they end the match, and disturb nothing before
+		if kindTraits[f.Kind].nature == ends {
 			continue
-		default:
 		}
 		quiet = max(quiet, f.end())
 		worst += f.By
 	}
 	delay := s.Peers[0].InputDelay
 	for _, p := range s.Peers {
-		slowest = max(slowest, s.Frame*1_000_000/Micros(1_000_000+p.Skew)+1)
 		quiet = max(quiet, p.Phase)
 		delay = min(delay, p.InputDelay)
 	}
@@ -138,10 +146,7 @@ func (s *Scenario) silences(late Micros) bool {
 	if 2*late > long {
 		return true
 	}
-	arrives := 1.0
-	for _, l := range s.Links {
-		arrives = min(arrives, 1-l.Loss)
-	}
+	arrives := 1 - s.loss()
 	for _, f := range s.Faults {
 		if f.Kind == Loss || f.Kind == Bursts || f.Kind == Corrupt || f.Kind == Truncate {
 			arrives *= 1 - f.Share

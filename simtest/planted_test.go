@@ -370,7 +370,18 @@ var planted = map[string]struct {
 			})}))
 		},
 		scenario: ending(simtest.Fault{Kind: simtest.Diverge, Tick: 50, From: []int{0}}),
-		rule:     simtest.RuleEnd, found: "is not the first at which they differ", says: "session: desync",
+		rule:     simtest.RuleEnd, found: "its state is the same as that of peer 0", says: "session: desync",
+	},
+	"a desync that is named by its last tick": {
+		game: func() game {
+			return simtest.Witness().Plant(everywhere(meddler{datagram: rewrite(func(p *wire.Packet) { p.Sums = wire.Sums{} })}))
+		},
+		scenario: func() *simtest.Scenario {
+			s := ending(simtest.Fault{Kind: simtest.Diverge, Tick: 50, From: []int{0}})
+			s.PeerTimeout = simtest.MinPeerTimeout
+			return s
+		}(),
+		rule: simtest.RuleEnd, found: "is not the first at which they differ", says: "session: desync",
 	},
 	"an effect that moves too far without being told": {
 		game: func() game {

@@ -46,7 +46,7 @@ func TestManySeedsBreakNoRuleAndPlayTheSameAgain(t *testing.T) {
 	require.Greater(t, stalls, 50*seeds)
 	require.Greater(t, undone, 10*seeds)
 	require.Greater(t, deepest, 15)
-	require.Less(t, vacuous, int(seeds)/5, "matches that prove little")
+	require.LessOrEqual(t, vacuous, int(seeds)/5, "matches that prove little")
 	t.Logf("%d rollbacks, %d stalls, %d effects undone, the deepest rollback of %d ticks, %d vacuous, %v",
 		rollbacks, stalls, undone, deepest, vacuous, happened)
 }

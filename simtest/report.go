@@ -2,6 +2,7 @@ package simtest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -128,17 +129,89 @@ type Report struct {
 	// the longest of all.
 	Rollbacks, Resimulated, Stalls uint64
 	Deepest                        int
-	// Undone counts effects that were guessed and taken back.
-	Undone uint64
+	// Undone counts effects that were guessed and taken back, Moved those that were moved
+	// by no more than is tolerated, and not told again.
+	Undone, Moved uint64
 	// Refused counts what the peers have dropped, by reason.
 	Refused [mesh.Refusals]uint64
-	// Moved counts those that were moved by no more than is tolerated, and not told
-	// again.
-	Moved uint64
 	// Datagrams counts what was sent, Lost and Blocked what never arrived.
 	Datagrams, Lost, Blocked uint64
 	// Peers has each peer's own figures, by number.
 	Peers []PeerReport
+}
+
+// report sums the match up.
+func (m *match[S, I]) report() Report {
+	r := Report{
+		Trace: uint64(m.trace), Violation: m.violation, Events: m.events, Simulated: m.net.Now(),
+		Confirmed: driftback.Tick(m.s.Ticks), Undone: m.undone, Moved: m.moved,
+	}
+	for _, p := range m.peers {
+		one := p.report()
+		r.Peers = append(r.Peers, one)
+		r.Rollbacks += one.Rollbacks
+		r.Resimulated += one.Resimulated
+		r.Deepest = max(r.Deepest, one.Depth(100))
+		r.Stalls += one.Stalls
+		for why, n := range p.refused {
+			r.Refused[why] += n
+		}
+		if !p.gone {
+			r.Confirmed = min(r.Confirmed, p.final)
+		}
+		for to := range m.peers {
+			l := m.net.Stats(p.self, driftback.Peer(to))
+			r.Datagrams += l.Sent
+			r.Lost += l.Lost
+			r.Blocked += l.Blocked
+		}
+	}
+	r.Buggified = m.buggified()
+	var begun []Kind
+	r.Faults, begun = m.faultCounts()
+	if m.violation != nil {
+		return r // it stopped there, which proves enough
+	}
+	for _, c := range r.Faults {
+		if c.Happened == 0 && slices.Contains(begun, c.Kind) {
+			r.Vacuous = append(r.Vacuous, fmt.Sprintf("no %s happened, of %d planned", c.Kind, c.Planned))
+		}
+	}
+	if m.starved > 0 {
+		r.Vacuous = append(r.Vacuous, fmt.Sprintf("it was given up after %v in which a line that carries less than what is sent was full and nothing moved", m.starved.Round(time.Millisecond)))
+	}
+	if r.Rollbacks == 0 && m.s.needsGuesses() && !m.over {
+		r.Vacuous = append(r.Vacuous, "nothing was rolled back, although the links are slow enough: does the workload press anything?")
+	}
+	if r.Confirmed == 0 {
+		r.Vacuous = append(r.Vacuous, "no tick was confirmed")
+	}
+	return r
+}
+
+// faultCounts counts the scenario's faults by kind, and returns the kinds of which one had
+// begun before the match was over.
+func (m *match[S, I]) faultCounts() (list []FaultCount, begun []Kind) {
+	for _, k := range Kinds {
+		c := FaultCount{Kind: k}
+		for i, f := range m.s.Faults {
+			if f.Kind != k {
+				continue
+			}
+			c.Planned++
+			// What ends a match is planted, and then leaves nothing to happen to.
+			if !m.over || f.At.Duration() < m.net.Now() {
+				begun = append(begun, k)
+			}
+			if m.happens[i] {
+				c.Happened++
+			}
+		}
+		if c.Planned > 0 {
+			list = append(list, c)
+		}
+	}
+	return list, begun
 }
 
 // String returns the report as one line of words.

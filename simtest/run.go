@@ -150,7 +150,7 @@ func CheckAgain[S any, I comparable](g Game[S, I], s Scenario, first Report) (Re
 // runFile plays one scenario that was kept.
 func runFile[S any, I comparable](t testing.TB, g Game[S, I], name string) {
 	t.Helper()
-	b, err := files.Read(name)
+	b, err := files.Read(name, MaxScenarioSize)
 	if err != nil {
 		t.Fatalf("simtest: %v", err)
 	}

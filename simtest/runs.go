@@ -167,12 +167,9 @@ func (r *runs[S, I]) waits(turn *session.Result) {
 		default:
 		}
 	}
-	within := turn.Tick < turn.Confirmed+max(m.window, 0)
-	if m.window == 0 {
-		within = turn.Tick < turn.Confirmed
-	}
+	within := turn.Tick < turn.Confirmed+m.window
 	if turn.Phase != session.Stalled || turn.Tick >= driftback.Tick(m.s.Ticks) || !within || r.interrupted > 0 || p.full() ||
-		m.s.Buggify || m.s.has(disputes...) {
+		m.s.Buggify || m.s.disputed() {
 		return
 	}
 	p.breaks(RuleThrift, turn.Tick, "it has stalled, where tick %d is the first that lacks an input and nothing else is in the way", turn.Confirmed)

@@ -278,11 +278,11 @@ func sooner(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool) {
 		for {
 			ticks, early := int(by/s.Frame), false
 			for _, f := range s.Faults {
-				early = early || !kindUses[f.Kind].tick && f.At < by || kindUses[f.Kind].tick && f.Tick < ticks
+				early = early || !kindTraits[f.Kind].tick && f.At < by || kindTraits[f.Kind].tick && f.Tick < ticks
 			}
 			if early || !edit(&s, try, func(c *Scenario) {
 				for i := range c.Faults {
-					if f := &c.Faults[i]; kindUses[f.Kind].tick {
+					if f := &c.Faults[i]; kindTraits[f.Kind].tick {
 						f.Tick -= ticks
 					} else {
 						f.At -= by

@@ -3,7 +3,6 @@ package simtest
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/driftback/driftback"
@@ -41,13 +40,12 @@ func (m *match[S, I]) lostWrongly(self driftback.Peer, err error) string {
 		}
 		return ""
 	}
-	var lost int
-	_, rest, _ := strings.Cut(err.Error(), "nothing from peer ")
-	if _, err := fmt.Sscanf(rest, "%d for", &lost); err != nil || lost >= len(m.peers) {
+	var lost *session.LostError
+	if !errors.As(err, &lost) || int(lost.Peer) >= len(m.peers) {
 		return "it names no peer"
 	}
-	if heard := p.silent[lost]; heard < m.s.silence() {
-		return fmt.Sprintf("it had listened to peer %d in vain for only %v of %v", lost, heard, m.s.silence())
+	if heard := p.silent[lost.Peer]; heard < m.s.silence() {
+		return fmt.Sprintf("it had listened to peer %d in vain for only %v of %v", lost.Peer, heard, m.s.silence())
 	}
 	return ""
 }

@@ -30,10 +30,6 @@ type soon struct {
 	tick, agreement time.Duration
 }
 
-// disputes are the kinds for which peers come to disagree, and play nothing while they talk
-// it over.
-var disputes = []Kind{Diverge, Equivocate, Misreport}
-
 // tries returns how many datagrams in a row are not all lost.
 func tries(loss float64) Micros {
 	n := Micros(1)
@@ -44,23 +40,13 @@ func tries(loss float64) Micros {
 }
 
 func (s *Scenario) soon(o *outlook) soon {
-	var loss float64
-	for _, l := range s.Links {
-		loss = max(loss, l.Loss)
-	}
-	var frame, by Micros
-	for _, p := range s.Peers {
-		frame = max(frame, s.Frame*1_000_000/Micros(1_000_000+p.Skew)+1)
-	}
+	loss, frame, by := s.loss(), s.slowest(), Micros(0)
 	// As soon as what is on its way has come; rare paths that are forced take longer.
 	settles := !s.Buggify
 	for _, f := range s.Faults {
 		by += f.By
-		switch f.Kind {
-		case Loss, Bursts, Delay, Reorder, Duplicate, Block, Partition, Clog, Freeze:
-		default:
-			settles = false
-		}
+		// A line that was full and a link that was down take longer to be as before.
+		settles = settles && kindTraits[f.Kind].nature == passes && f.Kind != Throttle && f.Kind != Down
 	}
 	// A clock that runs slow by a fifth makes a peer wait for longer.
 	spacing := frame + heartbeat*5/4
@@ -79,7 +65,7 @@ func (s *Scenario) soon(o *outlook) soon {
 	v.from += o.quiet
 	// A line that is full loses more than its share, a desync is talked over, and a liar
 	// keeps quiet about a difference that has been found.
-	if s.Buggify || s.queued() > 0 || s.has(disputes...) {
+	if s.Buggify || s.queued() > 0 || s.disputed() {
 		v.tick, v.agreement = o.patience, o.patience
 		return v
 	}
@@ -132,7 +118,7 @@ func (p *peer[S, I]) full() bool {
 // must be.
 func (p *peer[S, I]) watchAgreement(now time.Duration, all driftback.Tick) {
 	m := p.m
-	if m.every == 0 || len(m.peers) == 1 || p.err != nil {
+	if m.every == 0 || len(m.peers) == 1 || p.err != nil || len(m.thin) > 0 {
 		return
 	}
 	if p.waits <= p.agreed || !m.watch.all {

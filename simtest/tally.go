@@ -79,7 +79,7 @@ func newTally(peers, window int) tally {
 // count takes one turn, which found next as the next tick to run of a match that ends
 // at the tick last.
 func (c *tally) count(at time.Duration, next, last driftback.Tick, r *session.Result, s *session.Stats) {
-	if n := int(r.Rerun.To - r.Rerun.From); n > 0 && n < len(c.Depths) {
+	if n := r.Rerun.Len(); n > 0 && n < len(c.Depths) {
 		c.Depths[n]++
 	}
 	stalled := r.Phase == session.Stalled && r.Tick < last

@@ -125,11 +125,10 @@ const (
 // bit when another one follows, and three bits above.
 const moreFollow = 0x10
 
-// The three bits above in the head of an acknowledgement are its tick, from ackLeast on
-// relative to the packet's first tick; or ackApart, and the tick follows.
+// The three bits above in the head of an acknowledgement are by how much its tick is more
+// than the packet's first one; or ackApart, and the tick follows.
 const (
 	ackShift = 5
-	ackLeast = -2
 	ackApart = 7
 )
 

@@ -64,6 +64,9 @@ func (o Options) filled() (Options, error) {
 	if o.Parallel == 0 {
 		o.Parallel = min(runtime.GOMAXPROCS(0), MaxParallel)
 	}
+	if o.Count > 0 && o.Parallel > 0 {
+		o.Parallel = int(min(uint64(o.Parallel), o.Count))
+	}
 	if o.Shrink == 0 {
 		o.Shrink = simtest.DefaultBudget
 	}

@@ -4,15 +4,29 @@
 package files
 
 import (
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 )
 
-// Read returns what is in a file.
-func Read(name string) ([]byte, error) { return os.ReadFile(name) }
+// Read returns what is in a file, of at most so many bytes: what has no end, such as a
+// device, is not read for ever.
+func Read(name string, most int) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
+	if err == nil && len(b) > most {
+		err = fmt.Errorf("%s is larger than the %d bytes that are read", name, most)
+	}
+	return b, err
+}
 
 // Write puts b into a file of a folder, which it makes if need be, and returns the file's
-// path. An empty folder means the system's for temporary files.
+// path. An empty folder means the system's for temporary files. Half a file is not left.
 func Write(dir, name string, b []byte) (string, error) {
 	if dir == "" {
 		dir = os.TempDir()
@@ -21,5 +35,25 @@ func Write(dir, name string, b []byte) (string, error) {
 		return "", err
 	}
 	name = filepath.Join(dir, name)
-	return name, os.WriteFile(name, b, 0o644)
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return name, os.WriteFile(name, b, 0o644) // a device is written to, not replaced
+	}
+	f, err := os.CreateTemp(dir, ".simtest-*")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(b)
+	for _, next := range []func() error{
+		func() error { return f.Chmod(0o644) }, f.Close, func() error { return os.Rename(f.Name(), name) },
+	} {
+		if err == nil {
+			err = next()
+		}
+	}
+	if err != nil {
+		f.Close()
+		os.Remove(f.Name())
+		return "", err
+	}
+	return name, nil
 }

@@ -204,6 +204,33 @@ func TestWhatIsWrongOnTheCommandLineIsOneSentence(t *testing.T) {
 	require.Contains(t, out, "-seeds")
 }
 
+func TestWhatWasFoundIsSaidWhereItCannotBeKept(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o644))
+	code, out, errs := call(t, "-seeds", "3:9", "-game", "broken", "-dir", file)
+	require.Equal(t, cmdline.Usage, code)
+	require.Contains(t, errs, "soak: the scenario of seed 3 cannot be kept: ")
+	require.Contains(t, out, "rule:      "+string(simtest.RuleState))
+	require.Contains(t, out, "not kept; -seeds 3 plays it again\n")
+	_, out, _ = call(t, "-seeds", "3:9", "-game", "broken", "-dir", file, "-json")
+	r := decode[SimResult](t, out)
+	require.Equal(t, uint64(3), r.Failures[0].Seed)
+	require.Empty(t, r.Failures[0].Replay)
+}
+
+// A time that rounds to nothing would be no time at all, which is for ever.
+func TestTheShortestTimeIsATime(t *testing.T) {
+	code, out, errs := call(t, "-minutes", "1e-13")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "the time was used up")
+}
+
+func TestNoMoreAreSaidToBePlayedAtOnceThanThereAre(t *testing.T) {
+	code, out, errs := call(t, "-seeds", "2:4", "-parallel", "1000", "-once")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "2 matches of witness, each played once, 2 at once, ")
+}
+
 func TestAnInterruptHasACodeOfItsOwn(t *testing.T) {
 	whole := failure(t)
 	ctx, cancel := context.WithCancel(t.Context())

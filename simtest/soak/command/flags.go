@@ -118,7 +118,7 @@ func options(c *cli.Command) (o soak.Options, err error) {
 		return o, cmdline.Usagef("-minutes is %v: more than 0 and up to a year of 525600 are allowed", minutes)
 	}
 	o = soak.Options{
-		Budget:   time.Duration(minutes * float64(time.Minute)),
+		Budget:   time.Duration(math.Ceil(minutes * float64(time.Minute))), // 0 would be none
 		Parallel: c.Int("parallel"), Once: c.Bool("once"), KeepGoing: c.Bool("keepgoing"),
 		Shrink: c.Int("budget"), Dir: c.String("dir"),
 	}

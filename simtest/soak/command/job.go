@@ -32,16 +32,20 @@ type job struct {
 func (j *job) seeds(ctx context.Context, o soak.Options) error {
 	p := newProgress(j.c.Root().ErrWriter)
 	o.Progress, o.Every = p.show, p.every
-	s, err := j.game.run(ctx, o)
-	if err != nil {
-		return err
+	s, failed := j.game.run(ctx, o)
+	if failed != nil && s.Failed == 0 {
+		return failed
 	}
+	// What was found is said even if it cannot be kept.
+	var err error
 	if j.json {
 		err = j.print(j.simResult(&s))
 	} else {
 		err = j.say(j.simText(&s))
 	}
 	switch {
+	case failed != nil:
+		return failed
 	case err != nil:
 		return err
 	case s.Failed > 0:
@@ -118,7 +122,7 @@ func (j *job) over(err error, name string) error {
 }
 
 func read(name string) (simtest.Scenario, error) {
-	b, err := files.Read(name)
+	b, err := files.Read(name, simtest.MaxScenarioSize)
 	if err != nil {
 		return simtest.Scenario{}, cmdline.Usagef("the scenario cannot be read: %w", err)
 	}

@@ -89,7 +89,7 @@ type FailureResult struct {
 	Panic     string           `json:"panic,omitempty"`
 	Commit    string           `json:"commit"`
 	Trace     string           `json:"trace"`
-	Whole     string           `json:"whole"`           // the file of its scenario
+	Whole     string           `json:"whole"`           // the file of its scenario; "": it could not be written
 	Shrunk    string           `json:"shrunk"`          // that of a smaller one, or ""
 	Why       string           `json:"why,omitempty"`   // there is no smaller one
 	Small     *SizeResult      `json:"small,omitempty"` // of the smaller one
@@ -193,7 +193,10 @@ func (j *job) simResult(s *soak.Summary) SimResult {
 		f := &s.Failures[i]
 		result := FailureResult{
 			Seed: f.Seed, Violation: violation(f.Violation), Commit: f.Commit, Trace: trace(f.Trace), Whole: f.Whole,
-			Shrunk: f.Shrunk, Why: f.Why, ShrunkViolation: violation(f.Less), Replay: j.replayLine(f.File()),
+			Shrunk: f.Shrunk, Why: f.Why, ShrunkViolation: violation(f.Less),
+		}
+		if f.Whole != "" {
+			result.Replay = j.replayLine(f.File())
 		}
 		if f.Panic != nil {
 			result.Panic = fmt.Sprint(f.Panic.Value)

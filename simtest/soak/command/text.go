@@ -101,6 +101,10 @@ func (j *job) failureText(b *strings.Builder, f *soak.Failure) {
 		fmt.Fprintf(b, ", trace %s, breaks a rule:\n", trace(f.Trace))
 		violationText(b, f.Violation)
 	}
+	if f.Whole == "" {
+		fmt.Fprintf(b, "  scenario:  not kept; -seeds %d plays it again\n", f.Seed)
+		return
+	}
 	fmt.Fprintf(b, "  scenario:  %s\n", f.Whole)
 	if f.Small != nil {
 		fmt.Fprintf(b, "  shrunk to: %s (%s)\n", f.Shrunk, sizeText(f.Small))

@@ -1,0 +1,80 @@
+package simtest
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/session"
+)
+
+// frame is one turn of a peer's loop.
+func (p *peer[S, I]) frame(at time.Duration) {
+	if p.gone || p.err != nil {
+		return
+	}
+	p.m.at(at+p.period, int(p.self), 0)
+	now := p.clock
+	p.clock += p.m.s.Frame.Duration()
+	if p.frozen > 0 {
+		for i, f := range p.m.s.Faults {
+			if f.Kind == Freeze && slices.Contains(f.From, int(p.self)) && at >= f.At.Duration() && at < f.end().Duration() {
+				p.m.happens[i] = true
+			}
+		}
+		return
+	}
+	// A peer that was frozen could not have heard anybody meanwhile.
+	passed := min(now-p.polled, p.m.s.PeerTimeout.Duration()/4)
+	for q := range p.silent {
+		p.silent[q] += passed
+	}
+	p.polled = now
+	p.local = p.local[:0]
+	for _, q := range p.is.Plays {
+		p.local = append(p.local, p.m.workload(driftback.Participant(q), p.next+driftback.Tick(p.is.InputDelay)))
+	}
+	p.obey()
+	r, ok, err := p.tick(now)
+	if !ok {
+		return
+	}
+	stats := p.session.Stats()
+	p.checkTraffic(now, r.Tick > p.next, &stats)
+	p.tally.count(at, p.next, driftback.Tick(p.m.s.Ticks), &r, &stats)
+	p.check(&r, err)
+	if p.liar != nil {
+		p.liar.turn()
+	}
+}
+
+// tick is the session's, but does not panic. ok is false if that did.
+func (p *peer[S, I]) tick(now time.Duration) (r session.Result, ok bool, err error) {
+	defer func() {
+		if why := recover(); why != nil {
+			p.breaks(RuleInternal, p.next, "it panicked at %s: %v", culprit(), why)
+		}
+	}()
+	r, err = p.session.Tick(now, p.local...)
+	return r, true, err
+}
+
+// culprit returns where a panic that is being recovered from began.
+func culprit() string {
+	var pcs [64]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
+	panicked := false
+	for {
+		f, more := frames.Next()
+		if panicked && !strings.HasPrefix(f.Function, "runtime.") {
+			return fmt.Sprintf("%s, line %d", f.Function, f.Line)
+		}
+		panicked = panicked || f.Function == "runtime.gopanic"
+		if !more {
+			return "an unknown place"
+		}
+	}
+}
