@@ -208,7 +208,7 @@ func (m mutant) find(t *testing.T) {
 	}
 	if len(r.Kept) > 0 {
 		require.Equal(t, r.Kept[0], r.Kept[1], "it breaks the same rule at the same event each time")
-		require.Equal(t, r.First.Rule, r.Kept[0].Rule, "the scenario that was kept breaks the rule")
+		require.Equal(t, r.First.Rule, r.Kept[0].Rule, "the scenario that was kept breaks the rule; if only times have changed, write another with -mutants.keep")
 	}
 	if slices.Contains(mustBeFound, m.name) {
 		require.LessOrEqual(t, len(r.Small.Peers), 2)
