@@ -217,7 +217,7 @@ func (m *match[S, I]) watchProgress() {
 		patience += 2 * m.s.silence() // the last word of a peer that is done may be lost
 	}
 	switch {
-	case max(now-w.at-patience, now-m.outlook.limit) > 0 && m.starves(w.full, now-w.at):
+	case now-w.at > patience && m.starves(w.full, now-w.at), now > m.outlook.limit && m.starves(0, now):
 		return
 	case now-w.at > patience:
 		slowest.breaks(RuleProgress, slowest.confirmed, "all faults were over at %v, and for %v it has confirmed nothing", m.outlook.quiet, now-w.at)

@@ -38,7 +38,7 @@ func (m *match[S, I]) overflowed() (n uint64) {
 	return n
 }
 
-// starves reports whether what should go on does not because a thin line has been full
+// starves reports whether what should go on, or be done, is not because a thin line has been full
 // since; the play then ends, as it proves nothing more.
 func (m *match[S, I]) starves(since uint64, waited time.Duration) bool {
 	if m.overflowed() == since {

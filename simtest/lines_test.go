@@ -44,7 +44,7 @@ func TestAMatchOverALineThatIsTooThinIsGivenUpAndSaysSo(t *testing.T) {
 	require.Nil(t, r.Violation)
 	require.Less(t, int(r.Confirmed), 600)
 	require.Len(t, r.Vacuous, 1)
-	require.Contains(t, r.Vacuous[0], "in which a line that carries less than what is sent was full and nothing moved")
+	require.Contains(t, r.Vacuous[0], "in which a line that carries less than what is sent was full")
 }
 
 // A peer of many is not interrupted all the time by those rare paths that are forced.

@@ -54,7 +54,7 @@ type match[S any, I comparable] struct {
 	watch         watch
 	causes        []cause
 	thin          []pair        // the lines that may be too slow for what is sent
-	starved       time.Duration // for how long nothing moved as the match was given up because of them
+	starved       time.Duration // after what time the match was given up because of them
 	over          bool          // something was planted, or found, that ends every peer's match
 	violation     *Violation
 	undone, moved uint64

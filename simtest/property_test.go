@@ -58,7 +58,8 @@ func drawScenario(t *rapid.T) simtest.Scenario {
 					Latency: micros(t, "latency", 0, 400*ms), Jitter: micros(t, "jitter", 0, 300*ms),
 					ReorderBy: micros(t, "reorder by", 0, 300*ms),
 					Loss:      percent(t, "loss", 0, 50), Reorder: percent(t, "reorder", 0, 100),
-					Duplicate: percent(t, "duplicate", 0, 100),
+					Duplicate:      percent(t, "duplicate", 0, 100),
+					BytesPerSecond: rapid.SampledFrom([]int{0, 0, 0, simtest.MinLinkRate, 70_000, simtest.MaxRate}).Draw(t, "rate"),
 				})
 			}
 		}

@@ -178,7 +178,7 @@ func (m *match[S, I]) report() Report {
 		}
 	}
 	if m.starved > 0 {
-		r.Vacuous = append(r.Vacuous, fmt.Sprintf("it was given up after %v in which a line that carries less than what is sent was full and nothing moved", m.starved.Round(time.Millisecond)))
+		r.Vacuous = append(r.Vacuous, fmt.Sprintf("it was given up after %v in which a line that carries less than what is sent was full", m.starved.Round(time.Millisecond)))
 	}
 	if r.Rollbacks == 0 && m.s.needsGuesses() && !m.over {
 		r.Vacuous = append(r.Vacuous, "nothing was rolled back, although the links are slow enough: does the workload press anything?")

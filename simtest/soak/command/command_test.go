@@ -174,6 +174,7 @@ func TestWhatIsWrongOnTheCommandLineIsOneSentence(t *testing.T) {
 	for _, c := range []struct{ args, says string }{
 		{"-seeds x", `-seeds is "x": give FIRST:END, such as 0:10000 for the seeds 0 to 9999, or one seed`},
 		{"-seeds 1:x", `-seeds is "1:x": give FIRST:END`},
+		{"-seeds 18446744073709551615: -minutes 1", `-seeds is "18446744073709551615:", which is no seed at all`},
 		{"-seeds 5:5", `-seeds is "5:5", which is no seed at all`},
 		{"-seeds 5:", "-seeds 5: has no end, so -minutes must say when to stop"},
 		{"-minutes -1", "-minutes is -1: more than 0"},

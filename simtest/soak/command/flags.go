@@ -141,14 +141,14 @@ func seeds(text string, timed bool) (first, count uint64, err error) {
 	if first, err = strconv.ParseUint(from, 10, 64); err != nil {
 		return 0, 0, wrong
 	}
-	if two && to == "" {
+	if two && to == "" && first < math.MaxUint64 {
 		if !timed {
 			return 0, 0, cmdline.Usagef("-seeds %s has no end, so -minutes must say when to stop", text)
 		}
 		return first, 0, nil
 	}
 	end := first + 1
-	if two {
+	if two && to != "" {
 		if end, err = strconv.ParseUint(to, 10, 64); err != nil {
 			return 0, 0, wrong
 		}
