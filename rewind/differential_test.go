@@ -183,6 +183,12 @@ func (m match) compare(l *loop, log *inputlog.Log[uint16], want []world) error {
 		if w != want[t] {
 			return fmt.Errorf("the world as tick %d began is %+v, the oracle's %+v", t, w, want[t])
 		}
+		if err := l.Lend(t, func(lent *world) { w = *lent }); err != nil {
+			return err
+		}
+		if w != want[t] {
+			return fmt.Errorf("the world that is lent as tick %d began is %+v, the oracle's %+v", t, w, want[t])
+		}
 	}
 	if err := l.Snapshot(l.Oldest(), &w); err != nil {
 		return err

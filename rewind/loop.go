@@ -21,9 +21,9 @@ var (
 	ErrUnsettled = errors.New("rewind: not settled")
 	// ErrStore means that the saving policy has failed; its own error is wrapped too.
 	ErrStore = errors.New("rewind: the store failed")
-	// ErrRunning means that the loop is inside its own step: the step has called
-	// it, or has panicked.
-	ErrRunning = errors.New("rewind: the step is running, or has panicked")
+	// ErrRunning means that the loop is inside its own step, or has lent its world:
+	// what runs there has called the loop, or has panicked.
+	ErrRunning = errors.New("rewind: the step is running or the world is lent, or that has panicked")
 )
 
 // never stands for no tick where the earliest of some ticks is wanted.
@@ -79,7 +79,7 @@ type Loop[S any, I comparable] struct {
 	truth    driftback.Tick // changes below it are in the world already
 	depth    int            // places in store
 	place    int            // next's place in store
-	running  bool           // from before the step runs until it has returned
+	running  bool           // from before the step, or who borrows the world, runs until it has returned
 
 	counts Counts
 	pass   driftback.Pass
@@ -268,20 +268,15 @@ func (l *Loop[S, I]) Reconcile(t driftback.Tick, truth *S) (Span, error) {
 }
 
 // Snapshot copies the world as tick t began, t from Oldest to Next, into into, as
-// the saving policy copies. It is final when every input below t is confirmed. If
-// a tick below t was run on a guess known to be wrong it returns [ErrUnsettled].
+// the saving policy copies: what that leaves out stays in into as it is, so begin
+// with a copy of the start state. It is final when every input below t is confirmed.
+// If a tick below t was run on a guess known to be wrong it returns [ErrUnsettled].
 func (l *Loop[S, I]) Snapshot(t driftback.Tick, into *S) error {
-	if l.running {
-		return ErrRunning
-	}
 	if into == nil {
 		return errors.New("rewind: into is nil; it must be a state to copy into")
 	}
-	if err := l.reach(t); err != nil {
+	if err := l.right(t); err != nil {
 		return err
-	}
-	if l.earliest < t {
-		return fmt.Errorf("%w: the snapshot of tick %d rests on a wrong guess for tick %d; call Settle first", ErrUnsettled, t, l.earliest)
 	}
 	place := l.placeOf(t)
 	if t == l.next {
@@ -291,6 +286,46 @@ func (l *Loop[S, I]) Snapshot(t driftback.Tick, into *S) error {
 		}
 	}
 	return l.load(place, t, into)
+}
+
+// Lend calls to with the world as tick t began, t from Oldest to Next, in place, so
+// that what the saving policy leaves out is there as well. The world is borrowed until
+// to returns, and only to be read; to must not call the loop. An earlier tick than Next
+// costs one save and two loads, which are counted. It refuses what Snapshot refuses.
+// After an error the state is what it was; where it could not be taken back, a Settle
+// that succeeds makes it right.
+func (l *Loop[S, I]) Lend(t driftback.Tick, to func(world *S)) error {
+	if to == nil {
+		return errors.New("rewind: to is nil; it must be a function to lend the world to")
+	}
+	if err := l.right(t); err != nil {
+		return err
+	}
+	if t == l.next {
+		l.lend(to)
+		return nil
+	}
+	// The place of the tick about to run is free until Advance fills it.
+	if err := l.save(l.place, l.next, &l.state); err != nil {
+		return err
+	}
+	err := l.load(l.placeOf(t), t, &l.state)
+	if err == nil {
+		l.lend(to)
+	}
+	if back := l.load(l.place, l.next, &l.state); back != nil {
+		l.earliest = min(l.earliest, t) // the state may be half of two; running t again makes it whole
+		if err == nil {
+			err = back
+		}
+	}
+	return err
+}
+
+func (l *Loop[S, I]) lend(to func(world *S)) {
+	l.running = true
+	to(&l.state)
+	l.running = false
 }
 
 // rerun takes back the world as from began and runs every tick up to to, saving
@@ -356,6 +391,20 @@ func (l *Loop[S, I]) load(place int, t driftback.Tick, into *S) error {
 func (l *Loop[S, I]) reach(t driftback.Tick) error {
 	if t < l.oldest || t > l.next {
 		return fmt.Errorf("%w: tick %d is not from %d, the oldest snapshot, to %d, the next tick", ErrOutOfReach, t, l.oldest, l.next)
+	}
+	return nil
+}
+
+// right refuses a tick whose beginning is not at hand, or is known to be wrong.
+func (l *Loop[S, I]) right(t driftback.Tick) error {
+	if l.running {
+		return ErrRunning
+	}
+	if err := l.reach(t); err != nil {
+		return err
+	}
+	if l.earliest < t {
+		return fmt.Errorf("%w: the snapshot of tick %d rests on a wrong guess for tick %d; call Settle first", ErrUnsettled, t, l.earliest)
 	}
 	return nil
 }

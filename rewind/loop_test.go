@@ -499,6 +499,10 @@ func TestCountsAreExact(t *testing.T) {
 	want.Loads++
 	require.NoError(t, l.Snapshot(19, &w))
 	want.Saves, want.Loads = want.Saves+1, want.Loads+1
+	require.NoError(t, l.Lend(5, func(*world) {})) // the present makes way, and comes back
+	want.Saves, want.Loads = want.Saves+1, want.Loads+2
+	require.NoError(t, l.Lend(19, func(*world) {}))
+	require.Equal(t, want, l.Counts(), "the present is there already")
 	_, err = l.Reconcile(16, &w) // ticks 16 to 18
 	require.NoError(t, err)
 	want.Steps, want.Resimulated, want.Rollbacks = want.Steps+3, want.Resimulated+3, want.Rollbacks+1

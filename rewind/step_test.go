@@ -69,6 +69,7 @@ func methods(l *loop) map[string]error {
 	return map[string]error{
 		"Settle": settle, "Advance": advance, "Reconcile": reconcile,
 		"Supply": l.Supply(0, 0, 1), "RewindTo": l.RewindTo(0), "Snapshot": l.Snapshot(0, &w),
+		"Lend": l.Lend(0, func(*world) {}),
 	}
 }
 
@@ -206,7 +207,9 @@ func TestAWarmLoopDoesNotAllocate(t *testing.T) {
 	for name, policy := range policies {
 		t.Run(name, func(t *testing.T) {
 			l, log := newLoop(t, 2, 8, func(c *rewind.Config[world, uint16]) { c.Save = policy })
-			failed := 0
+			failed, lent := 0, 0
+			// One for all calls, as its owner would have it.
+			looks := []func(*world){func(*world) { lent++ }}
 			play := func() {
 				tick := l.Next()
 				err := l.Supply(0, tick, uint16(tick))
@@ -219,6 +222,9 @@ func TestAWarmLoopDoesNotAllocate(t *testing.T) {
 				if _, err := l.Advance(); err != nil {
 					failed++
 				}
+				if l.Lend(l.Next()-1, looks[0]) != nil {
+					failed++
+				}
 				log.Forget(l.Oldest())
 			}
 			for range 20 {
@@ -227,6 +233,7 @@ func TestAWarmLoopDoesNotAllocate(t *testing.T) {
 			before := l.Counts()
 			require.Zero(t, testing.AllocsPerRun(100, play))
 			require.Zero(t, failed)
+			require.Equal(t, 20+101, lent)
 			require.Equal(t, uint64(101*6), l.Counts().Resimulated-before.Resimulated, "every call goes back six ticks")
 		})
 	}

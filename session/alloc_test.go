@@ -20,6 +20,9 @@ func TestAWarmFrameOfTwoSessionsAllocatesNothing(t *testing.T) {
 			c.Valid = func(input) bool { return true }
 			c.Predict = func(last input, _ int) input { return last }
 		},
+		"with every tick compared and a policy of its own": func(c *session.Config[state, input]) {
+			c.FingerprintEvery, c.Save = 1, moving
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDuo(t, 7, noisy, change)

@@ -101,7 +101,9 @@ type Config[S any, I comparable] struct {
 	// Predict guesses an input from the participant's newest confirmed one, which is
 	// age ticks older; nil repeats it. It must be pure. Peers may differ.
 	Predict func(last I, age int) I
-	// Save says how states are put away; nil is snapshot.For.
+	// Save says how states are put away; nil is snapshot.For. A policy of the game's own
+	// may leave out what no tick changes; under it a due state that is compared costs up to
+	// a save and two loads, under nil at most a load.
 	Save snapshot.Policy[S]
 	// Valid reports whether an input is one that the game knows; nil knows all. What
 	// it refuses is dropped, counted and never acknowledged. Alike.

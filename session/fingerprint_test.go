@@ -135,7 +135,7 @@ func requireDesync(t *testing.T, m *match, a, b *peer, tick driftback.Tick) {
 		for _, part := range []string{fmt.Sprintf("tick %d", tick), errs[i].Ours.String(), errs[i].Theirs.String()} {
 			require.ErrorContains(t, p.err, part)
 		}
-		var s state
+		s := m.start
 		at, ok := p.session.DesyncState(&s)
 		require.True(t, ok, "peer %d still has the state", p.self)
 		require.Equal(t, tick, at)

@@ -21,6 +21,7 @@ type state struct {
 	Digest uint64
 	Pos    [4]int32
 	Held   [4]int16 // for how long each has held button 0
+	Level  [4]int32 // by how much each drifts, which no tick changes
 }
 
 const (
@@ -32,7 +33,7 @@ func step(s *state, in []input, pass *driftback.Pass) {
 	for p, i := range in {
 		s.Digest = (s.Digest ^ uint64(i.Buttons) ^ uint64(p)<<16) * 0x9e3779b97f4a7c15
 		s.Digest ^= s.Digest >> 29
-		s.Pos[p] += int32(i.Buttons&3) - 1
+		s.Pos[p] += int32(i.Buttons&3) - 1 + s.Level[p]
 		if i.Buttons&1 == 0 {
 			s.Held[p] = 0
 			continue
@@ -108,6 +109,7 @@ type match struct {
 	t      testingT
 	net    *loopback.Network
 	oracle *oracle
+	start  state // as tick 0 begins, if that is not the zero value
 	peers  []*peer
 	script script
 	frames int
@@ -285,7 +287,7 @@ func (p *peer) turn() {
 
 // compare holds the newest confirmed state against the oracle.
 func (p *peer) compare() {
-	var s state
+	s := p.match.start
 	t, err := p.session.ConfirmedState(&s)
 	if err != nil {
 		p.match.t.Fatalf("peer %d: %v", p.self, err)

@@ -42,7 +42,8 @@ type Lockstep[S any, I comparable] struct {
 	waiting   []driftback.Participant
 	in        I      // one input, here because what a layout is given is taken to escape
 	bytes     []byte // the same, encoded
-	due       S      // a state that is being fingerprinted
+	due       S      // a state that is being fingerprinted, where Config.Save is nil
+	lent      func(*S)
 	advanced  uint64
 	stalled   uint64
 	stepTime  time.Duration
@@ -94,6 +95,7 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 	if err != nil {
 		return nil, err
 	}
+	m.lent = m.fingerprint
 	if m.kept.policy = c.Save; c.Save == nil {
 		m.kept.policy = snapshot.For[S]
 	}
@@ -158,7 +160,8 @@ func (m *Lockstep[S, I]) confirmed() driftback.Tick { return m.log.Confirmed() }
 func (m *Lockstep[S, I]) final() driftback.Tick { return min(m.confirmed(), m.loop.Next()) }
 
 // ConfirmedState copies the newest confirmed world into into and returns the tick
-// that it begins.
+// that it begins. What Config.Save leaves out stays in into as it is: begin with a copy
+// of the start state.
 func (m *Lockstep[S, I]) ConfirmedState(into *S) (driftback.Tick, error) {
 	t := m.final()
 	return t, m.loop.Snapshot(t, into)
@@ -174,7 +177,8 @@ func (m *Lockstep[S, I]) Root(t driftback.Tick) (sum fingerprint.Sum, ok bool) {
 
 // DesyncState copies into into the state whose fingerprint is the Ours of the
 // [*DesyncError] that ended the match; ok is false when it did not end so. Given the
-// other peer's too, Diff of package fingerprint names the fields that differ.
+// other peer's too, Diff of package fingerprint names the fields that differ. What
+// Config.Save leaves out stays in into as it is: begin with a copy of the start state.
 func (m *Lockstep[S, I]) DesyncState(into *S) (t driftback.Tick, ok bool) {
 	var desync *DesyncError
 	if !errors.As(m.err, &desync) {
@@ -358,29 +362,35 @@ func (m *Lockstep[S, I]) await() {
 	m.result.WaitingFor = m.waiting
 }
 
-// fingerprintDue takes the fingerprint of every due tick that has become final.
+// fingerprintDue takes the fingerprint of every due tick that has become final. A copy
+// that the game's own policy makes may not be all of the world, so that it is taken in
+// place: it must not depend on whether the tick is still the next one.
 func (m *Lockstep[S, I]) fingerprintDue() {
 	for m.err == nil {
 		t, ok := m.mesh.Due()
 		if !ok || t > m.final() {
 			return
 		}
-		state := &m.due
-		if t == m.loop.Next() {
-			state = m.loop.State()
-		} else if m.check(m.loop.Snapshot(t, state)); m.err != nil {
+		if m.cfg.Save != nil || t == m.loop.Next() {
+			m.check(m.loop.Lend(t, m.lent))
+		} else if m.check(m.loop.Snapshot(t, &m.due)); m.err == nil {
+			m.fingerprint(&m.due)
+		}
+	}
+}
+
+// fingerprint takes the fingerprint of the due tick that state begins.
+func (m *Lockstep[S, I]) fingerprint(state *S) {
+	t, _ := m.mesh.Due()
+	// Without another peer nobody will disagree.
+	if len(m.peerStats) > 0 {
+		if err := m.kept.save(t, state); err != nil {
+			m.check(fmt.Errorf("%w: the state of tick %d: %w", ErrState, t, err))
 			return
 		}
-		// Without another peer nobody will disagree.
-		if len(m.peerStats) > 0 {
-			if err := m.kept.save(t, state); err != nil {
-				m.check(fmt.Errorf("%w: the state of tick %d: %w", ErrState, t, err))
-				return
-			}
-		}
-		sum, _ := m.sum(state)
-		m.check(m.mesh.Fingerprint(t, sum))
 	}
+	sum, _ := m.sum(state)
+	m.check(m.mesh.Fingerprint(t, sum))
 }
 
 // sum returns a state's fingerprint, if there are any. Where the state's own

@@ -47,16 +47,14 @@ func (s *Scenario) cut(p driftback.Participant, t driftback.Tick) bool {
 
 // addCut cuts [from, to) of a participant too, and joins what touches.
 func (s *Scenario) addCut(participant, from, to int) {
-	kept := s.Cuts[:0]
-	for _, c := range s.Cuts {
-		if c.Participant == participant && c.From <= to && from <= c.To {
+	s.Cuts = slices.DeleteFunc(s.Cuts, func(c Cut) bool {
+		touches := c.Participant == participant && c.From <= to && from <= c.To
+		if touches {
 			from, to = min(from, c.From), max(to, c.To)
-			continue
 		}
-		kept = append(kept, c)
-	}
-	kept = append(kept, Cut{participant, from, to})
-	s.Cuts = kept
+		return touches
+	})
+	s.Cuts = append(s.Cuts, Cut{participant, from, to})
 	slices.SortFunc(s.Cuts, func(a, b Cut) int {
 		if a.Participant != b.Participant {
 			return a.Participant - b.Participant

@@ -239,7 +239,8 @@ func (p *peer[S, I]) config() session.Config[S, I] {
 		EffectTolerance: m.s.EffectTolerance, Predict: m.game.Predict, Save: m.game.Save, Valid: m.game.Valid,
 		Buggify: p.sites,
 		Start: func(seed uint64, s *S) {
-			p.seed, p.begun = seed, true
+			// What Save leaves out is in what a confirmed state is copied to already.
+			p.seed, p.begun, p.state = seed, true, m.game.start(seed)
 			if m.game.Start != nil {
 				m.game.Start(seed, s)
 			}

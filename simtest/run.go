@@ -182,18 +182,12 @@ func fail[S any, I comparable](t testing.TB, g Game[S, I], seed uint64, o Option
 	if r.Violation == nil {
 		t.Fatalf("simtest: seed %d broke a rule, and did not when it was played again: something draws from outside the scenario", seed)
 	}
-	safe := strings.Map(func(c rune) rune {
-		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' {
-			return c
-		}
-		return '_'
-	}, t.Name())
-	name := fmt.Sprintf("simtest-%s-%d", safe, seed)
-	whole, err := files.Write(o.Dir, "whole-"+name+".json", s.JSON())
+	name := files.Name(t.Name(), seed)
+	whole, err := files.Write(o.Dir, "whole-"+name, s.JSON())
 	if err != nil {
 		t.Fatalf("%v\n  seed %d, and its scenario cannot be kept: %v", r.Violation, seed, err)
 	}
-	file, err := files.Write(o.Dir, name+".json", small.JSON())
+	file, err := files.Write(o.Dir, name, small.JSON())
 	if err != nil {
 		t.Fatalf("%v\n  seed %d, and its scenario cannot be kept: %v", r.Violation, seed, err)
 	}

@@ -123,13 +123,45 @@ func (k keeping) Save(i int, from *soundRing) error {
 
 func (k keeping) Load(i int, into *soundRing) error { *into = k[i]; return nil }
 
-// partial leaves out what participant 15 holds.
-type partial struct{ snapshot.Store[state] }
+// lateRing makes its marks on the first tick. Its bytes are the same without them.
+type lateRing struct{ Ring ring }
 
-func (p partial) Load(i int, into *state) error {
-	kept := into.Held[15]
-	defer func() { into.Held[15] = kept }()
-	return p.Store.Load(i, into)
+func (r *lateRing) CopyTo(to *lateRing) { (*soundRing)(r).CopyTo((*soundRing)(to)) }
+
+func (r *lateRing) AppendBinary(b []byte) ([]byte, error) {
+	whole := r.Ring
+	whole.Marks = make([]uint16, driftback.MaxParticipants)
+	copy(whole.Marks, r.Ring.Marks)
+	return whole.AppendBinary(b)
+}
+
+// cramped loads the marks into the memory that is there.
+type cramped struct{ snapshot.Store[lateRing] }
+
+func (c cramped) Load(i int, into *lateRing) error {
+	marks := into.Ring.Marks
+	into.Ring.Marks = nil
+	err := c.Store.Load(i, into)
+	clear(marks)
+	copy(marks, into.Ring.Marks)
+	into.Ring.Marks = marks
+	return err
+}
+
+// levelRing has something that never changes, which its CopyTo leaves out.
+type levelRing struct {
+	Ring  ring
+	Level byte
+}
+
+func (r *levelRing) CopyTo(to *levelRing) {
+	to.Ring.Marks = append(to.Ring.Marks[:0], r.Ring.Marks...)
+	to.Ring.Total, to.Ring.speed = r.Ring.Total, r.Ring.speed
+}
+
+func (r *levelRing) AppendBinary(b []byte) ([]byte, error) {
+	b, err := r.Ring.AppendBinary(b)
+	return append(b, r.Level), err
 }
 
 // buffered loads into one buffer, whoever asks.
@@ -243,18 +275,38 @@ var mistakes = map[string]func() mistaken{
 	"a CopyTo that forgets a field": func() mistaken {
 		return plantedIn(ringGame(func(s *forgetfulRing) *ring { return &s.Ring }), simtest.MistakeUnsaved, "Ring.Total", "saved by snapshot.For", "CopyTo")
 	},
-	"a policy that leaves out what never changes": func() mistaken {
-		g := simtest.Witness()
-		start := g.Start
-		g.Start = func(seed uint64, s *state) {
-			start(seed, s)
-			s.Held[15] = 7 // nobody plays participant 15
+	"a policy that leaves out what changes once": func() mistaken {
+		return plantedIn(mazeGame(func(m *maze) {
+			if m.Ticks == 100 {
+				m.Walls[40]++
+			}
+		}), simtest.MistakeUnsaved, "Walls[40]", "tick 100: it was saved and loaded again at once", "saved by Game.Save")
+	},
+	"a load that needs memory which a world that has just begun has not": func() mistaken {
+		g := ringGame(func(s *lateRing) *ring { return &s.Ring })
+		g.Initial = nil
+		step := g.Step
+		g.Step = func(s *lateRing, in []input, pass *driftback.Pass) {
+			if s.Ring.Marks == nil {
+				s.Ring.Marks = make([]uint16, driftback.MaxParticipants)
+			}
+			step(s, in, pass)
 		}
-		g.Save = func(places int) (snapshot.Store[state], error) {
-			s, err := snapshot.Assign[state](places)
-			return partial{s}, err
+		g.Save = func(places int) (snapshot.Store[lateRing], error) {
+			s, err := snapshot.For[lateRing](places)
+			return cramped{s}, err
 		}
-		return plantedIn(g, simtest.MistakeUnsaved, "Held[15]", "loaded at once into an empty world, as a session does to fingerprint it", "saved by Game.Save")
+		return plantedIn(g, simtest.MistakeUnsaved, "Ring.Marks (its length)", "tick 1: it was saved and loaded at once into a world that has just begun", "saved by Game.Save")
+	},
+	"a CopyTo that leaves out what never changes": func() mistaken {
+		g := ringGame(func(s *levelRing) *ring { return &s.Ring })
+		initial := g.Initial
+		g.Initial = func() levelRing {
+			s := initial()
+			s.Level = 7
+			return s
+		}
+		return plantedIn(g, simtest.MistakeUnsaved, "Level", "loaded at once into an empty world, as a session does to fingerprint it", "saved by snapshot.For")
 	},
 	"an UnmarshalBinary that forgets a field": func() mistaken {
 		return plantedIn(ringGame(func(s *carelessRing) *ring { return &s.Ring }), simtest.MistakeUnsaved, "Ring.Total", "saved by AppendBinary and UnmarshalBinary")

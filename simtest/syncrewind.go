@@ -64,8 +64,8 @@ type rewinder[S any, I comparable] struct {
 	store  snapshot.Store[S]
 	photos []photo[S] // by tick, in the places of the store
 	// live runs on; an earlier tick is loaded into back, which then is the live one;
-	// look is loaded only to be looked at.
-	live, back, look *S
+	// look is loaded only to be looked at, and so is begun, which has never run.
+	live, back, look, begun *S
 }
 
 // rewinds runs the workload, and some of each tick's past again.
@@ -82,6 +82,7 @@ func (r *rehearsal[S, I]) rewinds(p policy[S]) (*Finding, error) {
 	end := driftback.Tick(len(r.inputs))
 	w := &rewinder[S, I]{rehearsal: r, policy: p.name, store: store, photos: make([]photo[S], window+2)}
 	w.look, w.back, w.live = r.world(min(7, end), r.step), r.world(min(3, end), r.step), r.world(0, nil)
+	w.begun = r.world(0, nil)
 	depths := random(r.s.Seed, streamSync, 0)
 	r.take(w.photo(0), w.live)
 	for t := range end {
@@ -106,7 +107,7 @@ func (w *rewinder[S, I]) place(t driftback.Tick) int { return int(t) % len(w.pho
 func (w *rewinder[S, I]) photo(t driftback.Tick) *photo[S] { return &w.photos[w.place(t)] }
 
 // save saves the live world as tick t begins, and loads it at once: over another world, and
-// into an empty one.
+// into what a session or its owner loads it into to look at it.
 func (w *rewinder[S, I]) save(t driftback.Tick) (*Finding, error) {
 	if err := w.store.Save(w.place(t), w.live); err != nil {
 		return nil, fmt.Errorf("tick %d cannot be saved by %s: %w", t, w.policy, err)
@@ -116,6 +117,10 @@ func (w *rewinder[S, I]) save(t driftback.Tick) (*Finding, error) {
 	}
 	if f, err := w.loadAtOnce(t, w.look, "it was saved and loaded again at once"); f != nil || err != nil {
 		return f, err
+	}
+	// Only Save may leave out what never changes.
+	if w.game.Save != nil {
+		return w.loadAtOnce(t, w.begun, "it was saved and loaded at once into a world that has just begun, as ConfirmedState does")
 	}
 	return w.loadAtOnce(t, new(S), "it was saved and loaded at once into an empty world, as a session does to fingerprint it")
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/driftback/driftback/internal/commit"
 	"github.com/driftback/driftback/simtest"
@@ -54,7 +53,7 @@ func keepAll[S any, I comparable](ctx context.Context, g simtest.Game[S, I], o O
 		f := &failures[i]
 		f.Commit = commit.Find().String()
 		s := g.Scenario(f.Seed)
-		name := fmt.Sprintf("simtest-%s-%d.json", safe(g.Name), f.Seed)
+		name := files.Name(g.Name, f.Seed)
 		var err error
 		if f.Whole, err = files.Write(o.Dir, "whole-"+name, s.JSON()); err != nil {
 			return fmt.Errorf("soak: the scenario of seed %d cannot be kept: %w", f.Seed, err)
@@ -63,14 +62,10 @@ func keepAll[S any, I comparable](ctx context.Context, g simtest.Game[S, I], o O
 			f.Why = fmt.Sprintf("only the first %d are shrunk", MaxShrunk)
 			continue
 		}
-		small, ok := f.shrink(ctx, s, o.Shrink, func(s simtest.Scenario) (simtest.Scenario, simtest.Report, error) {
-			return Shrink(ctx, g, s, o.Shrink)
-		})
-		if !ok {
+		if shrink(ctx, g, s, o.Shrink, f); f.Small == nil {
 			continue
 		}
-		f.Small = &small
-		if f.Shrunk, err = files.Write(o.Dir, name, small.JSON()); err != nil {
+		if f.Shrunk, err = files.Write(o.Dir, name, f.Small.JSON()); err != nil {
 			return fmt.Errorf("soak: the smaller scenario of seed %d cannot be kept: %w", f.Seed, err)
 		}
 	}
@@ -78,7 +73,7 @@ func keepAll[S any, I comparable](ctx context.Context, g simtest.Game[S, I], o O
 }
 
 // shrink looks for a smaller scenario, or says why there is none.
-func (f *Failure) shrink(ctx context.Context, s simtest.Scenario, budget int, shrink func(simtest.Scenario) (simtest.Scenario, simtest.Report, error)) (simtest.Scenario, bool) {
+func shrink[S any, I comparable](ctx context.Context, g simtest.Game[S, I], s simtest.Scenario, budget int, f *Failure) {
 	switch {
 	case budget == None:
 		f.Why = "it was not asked for"
@@ -87,7 +82,7 @@ func (f *Failure) shrink(ctx context.Context, s simtest.Scenario, budget int, sh
 	case ctx.Err() != nil:
 		f.Why = "the run was interrupted"
 	default:
-		small, r, err := shrink(s)
+		small, r, err := Shrink(ctx, g, s, budget)
 		switch {
 		case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 			f.Why = "the run was interrupted"
@@ -96,19 +91,7 @@ func (f *Failure) shrink(ctx context.Context, s simtest.Scenario, budget int, sh
 		case r.Violation == nil:
 			f.Why = "it broke no rule when it was played again: something draws from outside the scenario"
 		default:
-			f.Less = r.Violation
-			return small, true
+			f.Small, f.Less = &small, r.Violation
 		}
 	}
-	return s, false
-}
-
-// safe returns a name that can be part of a file's.
-func safe(name string) string {
-	return strings.Map(func(c rune) rune {
-		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' {
-			return c
-		}
-		return '_'
-	}, name)
 }

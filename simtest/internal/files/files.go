@@ -8,7 +8,20 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 )
+
+// Name returns the name of the file in which the scenario of a seed is kept, which broke a
+// rule under a test or in a game of that name.
+func Name(of string, seed uint64) string {
+	safe := strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' {
+			return c
+		}
+		return '_'
+	}, of)
+	return fmt.Sprintf("simtest-%s-%d.json", safe, seed)
+}
 
 // Read returns what is in a file, of at most so many bytes: what has no end, such as a
 // device, is not read for ever.

@@ -18,7 +18,7 @@ import (
 
 func flags(games []Game) []cli.Flag {
 	list := []cli.Flag{
-		&cli.StringFlag{Name: "seeds", Usage: "play the seeds `FIRST:END` (without END itself), one SEED, or FIRST: for as many as -minutes has time for", DefaultText: fmt.Sprintf("0:%d, and with -minutes 0:", soak.DefaultCount), HideDefault: false},
+		&cli.StringFlag{Name: "seeds", Usage: "play the seeds `FIRST:END` (without END itself), one SEED, or FIRST: for as many as -minutes has time for", DefaultText: fmt.Sprintf("0:%d, and with -minutes 0:", soak.DefaultCount)},
 		&cli.FloatFlag{Name: "minutes", Usage: "begin no match after so many `MINUTES`", HideDefault: true},
 		&cli.IntFlag{Name: "parallel", Usage: "play `N` matches at once", DefaultText: "one for each core"},
 		&cli.BoolFlag{Name: "once", Usage: "play each seed once; otherwise twice, to find what depends on more than the seed", HideDefault: true},
