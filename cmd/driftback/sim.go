@@ -23,7 +23,7 @@ func simCommand() *cli.Command {
 // other and strikes: nobody who pressed at random would ever meet.
 func fighter() simtest.Game[sim.State, sim.Input] {
 	return simtest.Game[sim.State, sim.Input]{
-		Name: "fighter", Step: sim.Step, Start: sim.Start, Valid: sim.Input.Valid, Input: fight,
+		Name: "fighter", Players: sim.Sides, Step: sim.Step, Start: sim.Start, Valid: sim.Input.Valid, Input: fight,
 	}
 }
 
