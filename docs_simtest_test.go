@@ -1,11 +1,15 @@
 package driftback_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"go/format"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,6 +19,7 @@ import (
 	"github.com/driftback/driftback/rng"
 	"github.com/driftback/driftback/simtest"
 	"github.com/driftback/driftback/simtest/soak/command"
+	"github.com/driftback/driftback/snapshot"
 )
 
 // page is docs/simtest.md.
@@ -136,9 +141,11 @@ func TestTheSimtestPageLinksToWhatExists(t *testing.T) {
 }
 
 func TestTheSimtestPageShowsATestAScenarioAndCommandsThatWork(t *testing.T) {
-	file, err := os.ReadFile("example_simtest_test.go")
-	require.NoError(t, err)
-	require.Equal(t, strings.Replace(string(file), "package driftback_test", "package main", 1), block(t, "go", 0))
+	for n, name := range []string{"example_simtest_test.go", "example_simtest_seed_test.go"} {
+		file, err := os.ReadFile(name)
+		require.NoError(t, err)
+		require.Equal(t, strings.Replace(string(file), "package driftback_test", "package main", 1), block(t, "go", n))
+	}
 
 	s, err := simtest.Parse([]byte(block(t, "json", 0)))
 	require.NoError(t, err)
@@ -155,6 +162,48 @@ func TestTheSimtestPageShowsATestAScenarioAndCommandsThatWork(t *testing.T) {
 	require.NotEmpty(t, shown)
 	for _, f := range shown {
 		require.True(t, flags[f[1]], "driftback sim has no flag %s", f[1])
+	}
+}
+
+// The program for a game of one's own is built, with the package that it imports, as files
+// of a module of its own would be, and plays.
+func TestTheSimtestPagesProgramIsBuiltAndPlaysInAnotherProcess(t *testing.T) {
+	const here = "github.com/driftback/driftback/race"
+	dir := t.TempDir()
+	root, err := os.Getwd()
+	require.NoError(t, err)
+	over := struct{ Replace map[string]string }{map[string]string{}}
+	for n, name := range []string{"race/soak/main.go", "race/sim/sim.go"} {
+		code := block(t, "go", 2+n)
+		formatted, err := format.Source([]byte(code))
+		require.NoError(t, err)
+		require.Equal(t, string(formatted), code)
+		file := filepath.Join(dir, strconv.Itoa(n)+".go")
+		require.NoError(t, os.WriteFile(file, []byte(strings.ReplaceAll(code, "example.com/race", here)), 0o644))
+		over.Replace[filepath.Join(root, filepath.FromSlash(name))] = file
+	}
+	list, err := json.Marshal(over)
+	require.NoError(t, err)
+	overlay := filepath.Join(dir, "overlay.json")
+	require.NoError(t, os.WriteFile(overlay, list, 0o644))
+	program := filepath.Join(dir, "soak.exe")
+	out, err := exec.Command("go", "build", "-overlay", overlay, "-o", program, here+"/soak").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	out, err = exec.Command(program, "-seeds", "0:3").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "3 matches of race, each played twice")
+	require.Contains(t, string(out), "No rule was broken.")
+}
+
+// The methods that the page asks of a state are those that are looked for.
+func TestTheSimtestPageGivesTheMethodsThatAreLookedFor(t *testing.T) {
+	type State struct{ List []int }
+	_, err := snapshot.For[State](1)
+	require.Error(t, err)
+	shown := regexp.MustCompile(`func \(s \*State\)[^/\n]*`).FindAllString(block(t, "text", 0), -1)
+	require.Len(t, shown, 3)
+	for _, signature := range shown {
+		require.Contains(t, err.Error(), strings.TrimSpace(signature))
 	}
 }
 
@@ -204,7 +253,7 @@ func TestTheSimtestPageShowsRealFailures(t *testing.T) {
 		s.X[0] += int32(wind.IntN(1000))
 	}
 	dir := t.TempDir()
-	require.Equal(t, sure(block(t, "text", 0), dir), sure(failing(t, g, dir), dir), "\n%s", failing(t, g, dir))
+	require.Equal(t, sure(block(t, "text", 1), dir), sure(failing(t, g, dir), dir), "\n%s", failing(t, g, dir))
 
 	laps := int32(0)
 	g.Start = nil
@@ -216,5 +265,5 @@ func TestTheSimtestPageShowsRealFailures(t *testing.T) {
 		}
 	}
 	said := failing(t, g, dir)
-	require.Equal(t, sure(block(t, "text", 1), dir), sure(said, dir), "\n%s", strings.ReplaceAll(said, dir, "testdata"))
+	require.Equal(t, sure(block(t, "text", 2), dir), sure(said, dir), "\n%s", strings.ReplaceAll(said, dir, "testdata"))
 }

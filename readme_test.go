@@ -29,7 +29,7 @@ func TestREADMELinksToWhatExists(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	prose := regexp.MustCompile("(?s)```.*?```").ReplaceAllString(string(readme), "")
-	links := regexp.MustCompile(`\]\(([^)#]+)\)`).FindAllStringSubmatch(prose, -1)
+	links := regexp.MustCompile(`\]\(([^)#]+)(?:#([^)]+))?\)`).FindAllStringSubmatch(prose, -1)
 	require.NotEmpty(t, links)
 	for _, link := range links {
 		if strings.Contains(link[1], "://") {
@@ -37,7 +37,21 @@ func TestREADMELinksToWhatExists(t *testing.T) {
 		}
 		_, err := os.Stat(link[1])
 		require.NoError(t, err, "README links to %s", link[1])
+		if link[2] != "" {
+			require.Contains(t, anchors(t, link[1]), link[2], "README links to a heading of %s", link[1])
+		}
 	}
+}
+
+// anchors returns what links to a page's headings end in.
+func anchors(t *testing.T, file string) (list []string) {
+	b, err := os.ReadFile(file)
+	require.NoError(t, err)
+	for _, heading := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(string(b), -1) {
+		plain := regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(heading[1]), "")
+		list = append(list, strings.ReplaceAll(plain, " ", "-"))
+	}
+	return list
 }
 
 // docs/faults.md names tests as its proof; each of them exists.

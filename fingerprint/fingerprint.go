@@ -19,6 +19,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 
 	"github.com/zeebo/xxh3"
@@ -61,7 +62,7 @@ type Hasher[S any] struct {
 }
 
 // New returns a hasher for S: by its canonical layout if it has one, otherwise by
-// its AppendBinary method. If S has neither, the error names the field that has
+// its method func (s *State) AppendBinary(b []byte) ([]byte, error). If S has neither, the error names the field that has
 // no canonical bytes and wraps the [*layout.RefusedError].
 func New[S any]() (*Hasher[S], error) {
 	l, err := layout.Of[S]()
@@ -69,12 +70,26 @@ func New[S any]() (*Hasher[S], error) {
 		return &Hasher[S]{layout: l}, nil
 	}
 	if _, ok := any((*S)(nil)).(encoding.BinaryAppender); !ok {
-		return nil, refuse(err, "or give the state an AppendBinary method")
+		return nil, refuse(err, "or give the state "+method[S]())
 	}
 	if field, ok := layout.Embedded[S, encoding.BinaryAppender](); ok {
 		return nil, refuse(err, "the embedded "+field+" has an AppendBinary method, which stands for that field alone: give it a name")
 	}
 	return &Hasher[S]{own: func(s *S) encoding.BinaryAppender { return any(s).(encoding.BinaryAppender) }}, nil
+}
+
+// method says which method would encode an S, and what S has of that name but with another
+// signature.
+func method[S any]() string {
+	name := reflect.TypeFor[S]().Name()
+	if name == "" {
+		name = "State"
+	}
+	text := "func (s *" + name + ") AppendBinary(b []byte) ([]byte, error)"
+	if has := reflect.New(reflect.TypeFor[S]()).MethodByName("AppendBinary"); has.IsValid() {
+		text += "; the AppendBinary that it has is " + has.Type().String()
+	}
+	return text
 }
 
 // refusal is the error of New.

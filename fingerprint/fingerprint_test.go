@@ -281,6 +281,11 @@ func (*endless) AppendBinary([]byte) ([]byte, error) {
 	return make([]byte, fingerprint.MaxEncoded+1), nil
 }
 
+// misshapen has a method that looks right.
+type misshapen struct{ list []byte }
+
+func (m *misshapen) AppendBinary(b []byte) []byte { return append(b, m.list...) }
+
 type Clock struct{ left byte }
 
 func (c *Clock) AppendBinary(b []byte) ([]byte, error) { return append(b, c.left), nil }
@@ -290,10 +295,13 @@ func TestAStateWithNeitherNamesTheFieldAndTheWaysOut(t *testing.T) {
 	type world struct{ Units [3]unit }
 	_, err := fingerprint.New[world]()
 	require.EqualError(t, err, "fingerprint: world.Units[0:3].Name is a string, which keeps its bytes outside the value; "+
-		"use a fixed array of bytes such as [16]byte, or give the state an AppendBinary method")
+		"use a fixed array of bytes such as [16]byte, or give the state func (s *world) AppendBinary(b []byte) ([]byte, error)")
 	var refused *layout.RefusedError
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, "world.Units[0:3].Name", refused.Path)
+
+	_, err = fingerprint.New[misshapen]()
+	require.ErrorContains(t, err, "func (s *misshapen) AppendBinary(b []byte) ([]byte, error); the AppendBinary that it has is func([]uint8) []uint8")
 
 	type hollow struct {
 		Clock

@@ -4,7 +4,7 @@
 // test of three lines:
 //
 //	func TestMatches(t *testing.T) {
-//		simtest.Run(t, simtest.Game[State, Input]{Name: "race", Step: step, Input: press}, simtest.Options{})
+//		simtest.Run(t, simtest.Game[State, Input]{Name: "race", Players: 2, Step: step, Input: press}, simtest.Options{})
 //	}
 //
 // What it looks for, how to read what it finds, and every field of a scenario are in

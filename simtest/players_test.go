@@ -75,7 +75,8 @@ func TestAGameForTwoIsPlayedByTwo(t *testing.T) {
 	s.Peers[1].Plays = []int{1, 2}
 	require.Panics(t, func() { _, _ = simtest.SyncTest(g, s) })
 	_, err := simtest.Play(duel(), s)
-	require.EqualError(t, err, "simtest: the scenario has 3 participants, and Game.Players is 2: the game is for no more")
+	require.EqualError(t, err, "simtest: the scenario has 3 participants, and Game.Players is 2: "+
+		"the game is for no more; Game.Scenario(seed) makes one that fits, and a larger Players allows this one")
 }
 
 func participants(s simtest.Scenario) (n int) {

@@ -141,7 +141,8 @@ func Parse(b []byte) (Scenario, error) {
 		return Scenario{}, fmt.Errorf("simtest: the scenario is not JSON: %w", err)
 	}
 	if v.Version != Version {
-		return Scenario{}, fmt.Errorf("simtest: the scenario has version %d, and this program plays version %d: generate it anew", v.Version, Version)
+		return Scenario{}, fmt.Errorf("simtest: the scenario has version %d, and this program plays version %d, "+
+			"in which it would be another match: play it with the module's version that wrote it, or generate one anew from a seed", v.Version, Version)
 	}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()

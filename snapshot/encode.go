@@ -10,8 +10,9 @@ type binary interface {
 	goencoding.BinaryUnmarshaler
 }
 
-// Binary is a *S that has bytes of its own. AppendBinary appends all of the
-// state; UnmarshalBinary makes the receiver equal to what was appended, whatever
+// Binary is a *S that has bytes of its own. func (s *State) AppendBinary(b []byte)
+// ([]byte, error) appends all of the state to b and returns the longer slice;
+// func (s *State) UnmarshalBinary(b []byte) error makes the receiver equal to what was appended, whatever
 // it held before, and keeps nothing of the bytes.
 type Binary[S any] interface {
 	*S

@@ -38,5 +38,5 @@ func ExampleJoin() {
 	fmt.Println(err)
 	// Output:
 	// 3 [100 80]
-	// snapshot: a copy of state.Walls would share its memory: use a fixed array, or give the state a CopyTo method or AppendBinary and UnmarshalBinary
+	// snapshot: a copy of state.Walls would share its memory: use a fixed array, or give the state func (s *state) CopyTo(to *state), or both func (s *state) AppendBinary(b []byte) ([]byte, error) and func (s *state) UnmarshalBinary(b []byte) error
 }

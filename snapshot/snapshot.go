@@ -14,6 +14,7 @@
 package snapshot
 
 import (
+	goencoding "encoding"
 	"errors"
 	"fmt"
 	"reflect"
@@ -102,14 +103,40 @@ func For[S any](places int) (Store[S], error) {
 		return Assign[S](places)
 	}
 	if _, ok := any((*S)(nil)).(binary); !ok {
-		return nil, fmt.Errorf("snapshot: a copy of %s would share its memory: use a fixed array, "+
-			"or give the state a CopyTo method or AppendBinary and UnmarshalBinary", path)
+		return nil, fmt.Errorf("snapshot: a copy of %s would share its memory: use a fixed array, or give the state %s", path, methods[S]())
 	}
 	if field, ok := layout.Embedded[S, binary](); ok {
 		return nil, fmt.Errorf("snapshot: the embedded %s has AppendBinary and UnmarshalBinary itself, "+
 			"and would be saved in place of the whole state: give the field a name", field)
 	}
 	return encoding(places, func(s *S) binary { return any(s).(binary) })
+}
+
+// methods says which methods would save an S, and what S has of these names but with
+// another signature, which is why they do not.
+func methods[S any]() string {
+	name := reflect.TypeFor[S]().Name()
+	if name == "" {
+		name = "State"
+	}
+	text := fmt.Sprintf("func (s *%[1]s) CopyTo(to *%[1]s), or both func (s *%[1]s) AppendBinary(b []byte) ([]byte, error) "+
+		"and func (s *%[1]s) UnmarshalBinary(b []byte) error", name)
+	s := reflect.New(reflect.TypeFor[S]())
+	text += unlike("CopyTo", s.MethodByName("CopyTo"))
+	if _, ok := s.Interface().(goencoding.BinaryAppender); !ok {
+		text += unlike("AppendBinary", s.MethodByName("AppendBinary"))
+	}
+	if _, ok := s.Interface().(goencoding.BinaryUnmarshaler); !ok {
+		text += unlike("UnmarshalBinary", s.MethodByName("UnmarshalBinary"))
+	}
+	return text
+}
+
+func unlike(name string, has reflect.Value) string {
+	if !has.IsValid() {
+		return ""
+	}
+	return fmt.Sprintf("; the %s that it has is %s", name, has.Type())
 }
 
 // Assign saves by plain assignment: one copy of the state's memory. It refuses a
@@ -149,7 +176,7 @@ func (a *assigned[S]) Load(i int, into *S) error {
 
 type copier[S any] interface{ CopyTo(to *S) }
 
-// Copier is a *S that can copy itself. CopyTo makes *to equal to the receiver and
+// Copier is a *S that can copy itself, with func (s *State) CopyTo(to *State). It makes *to equal to the receiver and
 // shares nothing with it that either may change later; it should reuse the
 // memory that *to already has.
 type Copier[S any] interface {

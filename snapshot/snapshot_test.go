@@ -238,6 +238,13 @@ func (e *encodes) UnmarshalBinary(b []byte) error {
 func (c *clock) AppendBinary(b []byte) ([]byte, error) { return append(b, c.left), nil }
 func (c *clock) UnmarshalBinary(b []byte) error        { c.left = b[0]; return nil }
 
+// misshapen has methods that look right, and one that is.
+type misshapen struct{ List []byte }
+
+func (*misshapen) CopyTo(misshapen)               {}
+func (m *misshapen) AppendBinary(b []byte) []byte { return append(b, m.List...) }
+func (*misshapen) UnmarshalBinary([]byte) error   { return nil }
+
 func through[S any](t *testing.T, s S) S {
 	t.Helper()
 	store, err := snapshot.For[S](1)
@@ -255,7 +262,11 @@ func TestForPicksCopyToThenAssignmentThenBytes(t *testing.T) {
 
 	_, err := snapshot.For[shares](1)
 	require.EqualError(t, err, "snapshot: a copy of shares.Deep.List would share its memory: use a fixed array, "+
-		"or give the state a CopyTo method or AppendBinary and UnmarshalBinary")
+		"or give the state func (s *shares) CopyTo(to *shares), or both func (s *shares) AppendBinary(b []byte) ([]byte, error) "+
+		"and func (s *shares) UnmarshalBinary(b []byte) error")
+	_, err = snapshot.For[misshapen](1)
+	require.ErrorContains(t, err, "; the CopyTo that it has is func(snapshot_test.misshapen)"+
+		"; the AppendBinary that it has is func([]uint8) []uint8")
 	_, err = snapshot.For[hollow](1)
 	require.EqualError(t, err, "snapshot: the embedded hollow.clock has AppendBinary and UnmarshalBinary itself, "+
 		"and would be saved in place of the whole state: give the field a name")

@@ -34,6 +34,12 @@ func TestMain(m *testing.M) {
 	os.Exit(cmdline.Main(c))
 }
 
+func TestTheUsageIsWhatIsTyped(t *testing.T) {
+	for line := range strings.Lines(simCommand().UsageText) {
+		require.Regexp(t, "^driftback sim -|^driftback sim \\[-", line)
+	}
+}
+
 type game = simtest.Game[simtest.WitnessState, simtest.WitnessInput]
 
 // broken has snapshots that forget a field.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/urfave/cli/v3"
 
 	"github.com/driftback/driftback"
@@ -12,7 +14,9 @@ import (
 
 // simCommand plays simulated matches.
 func simCommand() *cli.Command {
-	return command.Sim(command.Of(simtest.Witness()), command.Of(fighter()))
+	c := command.Sim(command.Of(simtest.Witness()), command.Of(fighter()))
+	c.UsageText = strings.ReplaceAll(c.UsageText, "sim ", "driftback sim ")
+	return c
 }
 
 // fighter is the example's game with somebody at the buttons who mostly walks up to the

@@ -1,5 +1,6 @@
 // Package command is package soak as a command line: for driftback sim, and for a game of
-// one's own in a main of three lines.
+// one's own in a main of one line, where game is a simtest.Game of functions from a package
+// that main imports. docs/simtest.md has the whole file.
 //
 //	func main() {
 //		os.Exit(command.Main(command.Of(game)))

@@ -15,9 +15,9 @@ import (
 type SimResult struct {
 	Command string `json:"command"` // "sim"
 	Game    string `json:"game"`
-	Commit  string `json:"commit"` // "1234abcd (with changes)", or "unknown"
-	// FirstSeed to FirstSeed+Matches−1 were played, of Seeds that were asked for; 0: of as
-	// many as there was time for.
+	Commit  string `json:"commit"` // "1234abcd (with changes)", or "unknown": not in a git checkout
+	// FirstSeed to FirstSeed+Matches−1 were played, of Seeds that were asked for. Seeds is 0
+	// where there was no end but that of the time: with -minutes alone, or -seeds FIRST:.
 	FirstSeed uint64 `json:"firstSeed"`
 	Seeds     uint64 `json:"seeds"`
 	Matches   uint64 `json:"matches"`
