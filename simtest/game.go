@@ -14,8 +14,10 @@ type Game[S any, I comparable] struct {
 	Name string
 	// Step advances the game by one tick. Required.
 	Step driftback.Step[S, I]
-	// Players is for how many participants the game is at most; 0: for as many as
-	// driftback.MaxParticipants. It is given no scenario with more, so a step may rely on it.
+	// Players is for how many participants the game is at most: it is played by from 2 to
+	// Players of them, and with 1 by a single one. A step may rely on that, for no other
+	// scenario is generated, shrunk to or accepted. 0: by any number from 1 to
+	// driftback.MaxParticipants.
 	Players int
 	// Initial makes the world as tick 0 begins, before Start, anew for every peer and
 	// for the simulation that they are compared with. Nil: the zero value.

@@ -60,6 +60,8 @@ type Violation struct {
 	// peer's, where Different.
 	Different  bool
 	Difference fingerprint.Difference
+
+	place string // where a panic began
 }
 
 func (v *Violation) Error() string {

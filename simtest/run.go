@@ -73,7 +73,7 @@ func Run[S any, I comparable](t testing.TB, g Game[S, I], o Options) {
 	}
 	var sum Report
 	faults := map[Kind]int{}
-	vacuous, why := 0, ""
+	vacuous, why := 0, "" // of the first
 	buggified, forced := 0, uint64(0)
 	for seed := o.First; seed < o.First+uint64(n); seed++ {
 		r, err := Check(g, seed)
@@ -85,8 +85,9 @@ func Run[S any, I comparable](t testing.TB, g Game[S, I], o Options) {
 			return
 		}
 		if len(r.Vacuous) > 0 {
-			vacuous++
-			why = fmt.Sprintf("seed %d: %s", seed, strings.Join(r.Vacuous, "; "))
+			if vacuous++; vacuous == 1 {
+				why = fmt.Sprintf("seed %d: %s", seed, strings.Join(r.Vacuous, "; "))
+			}
 		}
 		for _, f := range r.Faults {
 			faults[f.Kind] += f.Happened
@@ -104,8 +105,12 @@ func Run[S any, I comparable](t testing.TB, g Game[S, I], o Options) {
 	for _, k := range Kinds {
 		fmt.Fprintf(&happened, ", %d %s", faults[k], k)
 	}
-	t.Logf("simtest: %d seeds of %v together: %d events, %d rollbacks, %d stalls%s, rare paths forced %d times in %d of the matches; %d vacuous",
-		n, sum.Simulated.Round(time.Second), sum.Events, sum.Rollbacks, sum.Stalls, happened.String(), forced, buggified, vacuous)
+	first := ""
+	if vacuous > 0 {
+		first = ", the first is that of " + why
+	}
+	t.Logf("simtest: %d seeds of %v together: %d events, %d rollbacks, %d stalls%s, rare paths forced %d times in %d of the matches; %d vacuous%s",
+		n, sum.Simulated.Round(time.Second), sum.Events, sum.Rollbacks, sum.Stalls, happened.String(), forced, buggified, vacuous, first)
 	if n >= 10 && sum.Rollbacks == 0 {
 		t.Fatalf("simtest: nothing was rolled back in %d matches: does the workload press anything?", n)
 	}
@@ -163,7 +168,7 @@ func runFile[S any, I comparable](t testing.TB, g Game[S, I], name string) {
 	case err != nil:
 		t.Fatalf("%s: %v", name, err)
 	case r.Violation != nil:
-		t.Fatalf("%v\n  scenario %s, trace %016x\n  %s\n  commit %s%s", r.Violation, name, r.Trace, r.String(), commit.Find(), explain(g, s))
+		t.Fatalf("%v\n  scenario %s, trace %016x\n  %s\n  commit %s%s", r.Violation, name, r.Trace, r.String(), commit.Find(), explained(g, s))
 	}
 	t.Logf("%s breaks no rule, trace %016x: %s", name, r.Trace, r.String())
 }
@@ -180,7 +185,7 @@ func fail[S any, I comparable](t testing.TB, g Game[S, I], seed uint64, o Option
 		t.Fatal(err)
 	}
 	if r.Violation == nil {
-		t.Fatalf("simtest: seed %d broke a rule, and did not when it was played again: something draws from outside the scenario", seed)
+		t.Fatalf("simtest: seed %d broke a rule, and did not when it was played again: something draws from outside the scenario%s", seed, explained(g, s))
 	}
 	safe := strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' {
@@ -197,9 +202,17 @@ func fail[S any, I comparable](t testing.TB, g Game[S, I], seed uint64, o Option
 	if err != nil {
 		t.Fatalf("%v\n  seed %d, and its scenario cannot be kept: %v", r.Violation, seed, err)
 	}
-	t.Fatalf("%v\n  seed %d: %s\n  shrunk:  %s (%d ticks, %d peers, %d faults)\n  replay:  %s\n  commit %s%s",
-		r.Violation, seed, whole, file, small.Ticks, len(small.Peers), len(small.Faults), command(t.Name(), file), commit.Find(),
-		explain(g, small, s))
+	t.Fatalf("%v\n  seed %d: %s\n  shrunk:  %s (%s, %s, %s)\n  replay:  %s\n  commit %s%s",
+		r.Violation, seed, whole, file, count(small.Ticks, "tick"), count(len(small.Peers), "peer"), count(len(small.Faults), "fault"), command(t.Name(), file), commit.Find(),
+		explained(g, small, s))
+}
+
+// count returns a number and what it counts.
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }
 
 // command returns what a person types to play a scenario under a test.

@@ -21,11 +21,12 @@ const (
 	MistakeKept    Mistake = "the step keeps its inputs or its pass beyond the call"
 	MistakeUnsaved Mistake = "an unsaved field: what a snapshot brings back is not what was saved"
 	MistakeShared  Mistake = "shared memory: what one world writes changes another world or a snapshot"
+	MistakePanics  Mistake = "the step panics"
 	MistakeOutside Mistake = "the step uses something outside the snapshot: a whole run repeats, but a tick that is run again after later ones does not"
 )
 
 // Mistakes lists every mistake.
-var Mistakes = [...]Mistake{MistakeInput, MistakeImpure, MistakeKept, MistakeUnsaved, MistakeShared, MistakeOutside}
+var Mistakes = [...]Mistake{MistakeInput, MistakePanics, MistakeImpure, MistakeKept, MistakeUnsaved, MistakeShared, MistakeOutside}
 
 // Finding is a mistake that was found.
 type Finding struct {
@@ -88,7 +89,7 @@ func SyncTest[S any, I comparable](g Game[S, I], s Scenario) (SyncReport, error)
 	if err != nil {
 		return SyncReport{}, err
 	}
-	r.report.Finding, err = r.run()
+	r.report.Finding, err = r.survive()
 	if err == nil {
 		err = r.hasher.Err()
 	}
@@ -96,6 +97,20 @@ func SyncTest[S any, I comparable](g Game[S, I], s Scenario) (SyncReport, error)
 		return SyncReport{}, fmt.Errorf("simtest: %w", err)
 	}
 	return r.report, nil
+}
+
+// survive is run, but makes a finding of a panic of the step.
+func (r *rehearsal[S, I]) survive() (f *Finding, err error) {
+	defer func() {
+		switch why := recover().(type) {
+		case nil:
+		case stepPanic:
+			f, err = why.finding(len(r.all)), nil
+		default:
+			panic(why)
+		}
+	}()
+	return r.run()
 }
 
 // run looks for one mistake after the other, each in a game that is known to be free
@@ -156,13 +171,35 @@ func rehearsed(s Scenario) Scenario {
 	return s
 }
 
-// explain returns what SyncTest finds in the first of some scenarios in which it finds
-// something, to be put below a violation, or "". A mistake of the game's may break any rule.
-func explain[S any, I comparable](g Game[S, I], scenarios ...Scenario) string {
+// Explain returns what [SyncTest] finds in the first of some scenarios in which it finds
+// something, or nil. It is for what stands below a violation, since a mistake of the game's may
+// break any rule; so it never panics, whatever the game's functions do.
+func Explain[S any, I comparable](g Game[S, I], scenarios ...Scenario) *Finding {
 	for _, s := range scenarios {
-		if r, err := SyncTest(g, s); err == nil && r.Finding != nil {
-			return fmt.Sprintf("\n  without a network: %v", r.Finding)
+		if f := rehearse(g, s); f != nil {
+			return f
 		}
+	}
+	return nil
+}
+
+func rehearse[S any, I comparable](g Game[S, I], s Scenario) (f *Finding) {
+	defer func() {
+		if why := recover(); why != nil {
+			f = &Finding{Mistake: MistakePanics, Detail: fmt.Sprintf("another of the game's functions panicked at %s: %v", culprit(), why)}
+		}
+	}()
+	r, err := SyncTest(g, s)
+	if err != nil {
+		return nil
+	}
+	return r.Finding
+}
+
+// explained is [Explain] as the end of a text.
+func explained[S any, I comparable](g Game[S, I], scenarios ...Scenario) string {
+	if f := Explain(g, scenarios...); f != nil {
+		return fmt.Sprintf("\n  without a network: %v", f)
 	}
 	return ""
 }

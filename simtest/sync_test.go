@@ -159,6 +159,13 @@ func eight() map[uint64]bool {
 }
 
 var mistakes = map[string]func() mistaken{
+	"a step that panics": func() mistaken {
+		return plantedIn(stepping(func(s *state, in []input, _ *driftback.Pass) {
+			if s.Ticks == 60 {
+				s.Count[0] += int64(in[len(in)].Buttons)
+			}
+		}), simtest.MistakePanics, "", "participants it panicked at ", ", sync_test.go:", "index out of range", "in[p] of a participant that the match does not have")
+	},
 	"a loop over a map": func() mistaken {
 		set := eight()
 		return plantedIn(stepping(func(s *state, _ []input, _ *driftback.Pass) {

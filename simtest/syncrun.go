@@ -32,6 +32,7 @@ func newRehearsal[S any, I comparable](g Game[S, I], s Scenario) (*rehearsal[S, 
 		return nil, err
 	}
 	r := &rehearsal[S, I]{game: g, s: s}
+	r.game.Step = guarded(g.Step)
 	var err error
 	if r.hasher, err = fingerprint.New[S](); err != nil {
 		return nil, fmt.Errorf("simtest: the state cannot be compared: %w", err)
