@@ -170,6 +170,9 @@ func runFile[S any, I comparable](t testing.TB, g Game[S, I], name string) {
 	case r.Violation != nil:
 		t.Fatalf("%v\n  scenario %s, trace %016x\n  %s\n  commit %s%s", r.Violation, name, r.Trace, r.String(), commit.Find(), explained(g, s))
 	}
+	if f := Explain(g, s); f != nil {
+		t.Fatalf("%s breaks no rule in this play, trace %016x: %s\n  but without a network: %v", name, r.Trace, r.String(), f)
+	}
 	t.Logf("%s breaks no rule, trace %016x: %s", name, r.Trace, r.String())
 }
 

@@ -142,26 +142,38 @@ const (
 // second for most games, and fails with the first mistake in words. [Run] begins with it.
 func Sync[S any, I comparable](t testing.TB, g Game[S, I]) {
 	t.Helper()
-	var sum SyncReport
-	for seed := range uint64(syncSeeds) {
-		r, err := SyncTest(g, rehearsed(g.Scenario(seed)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r.Finding != nil {
-			t.Fatalf("%v\n  (the workload of seed %d; nothing of it needs a network)", r.Finding, seed)
-		}
-		sum.Ticks += r.Ticks
-		sum.Changed += r.Changed
-		sum.Rewinds += r.Rewinds
-		sum.Resimulated += r.Resimulated
-		sum.Policies = r.Policies
+	sum, seed, err := Rehearse(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum.Finding != nil {
+		t.Fatalf("%v\n  (the workload of seed %d; nothing of it needs a network)", sum.Finding, seed)
 	}
 	if sum.Changed == 0 {
 		t.Fatalf("simtest: none of %d ticks changed the state: does the workload press anything?", sum.Ticks)
 	}
 	t.Logf("simtest: the step can be rewound: %d times over %d ticks, saved by %s",
 		sum.Rewinds, sum.Resimulated, strings.Join(sum.Policies, " and "))
+}
+
+// Rehearse is [Sync] as a value: what SyncTest did with the workloads of all its seeds
+// together, or up to the first in which it found a mistake, which is seed.
+func Rehearse[S any, I comparable](g Game[S, I]) (sum SyncReport, seed uint64, err error) {
+	for seed = range uint64(syncSeeds) {
+		r, err := SyncTest(g, rehearsed(g.Scenario(seed)))
+		if err != nil {
+			return sum, seed, err
+		}
+		sum.Ticks += r.Ticks
+		sum.Changed += r.Changed
+		sum.Rewinds += r.Rewinds
+		sum.Resimulated += r.Resimulated
+		sum.Policies = r.Policies
+		if sum.Finding = r.Finding; sum.Finding != nil {
+			break
+		}
+	}
+	return sum, seed, nil
 }
 
 // rehearsed is a scenario without what needs a network.

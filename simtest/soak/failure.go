@@ -29,6 +29,10 @@ type Failure struct {
 	Small  *simtest.Scenario
 	Less   *simtest.Violation
 	Why    string
+	// Alone is what simtest.SyncTest finds in it, where the step shows a mistake without a
+	// network; nil: nothing, or it was not looked for, because the run was interrupted or
+	// there were MaxShrunk failures before.
+	Alone *simtest.Finding
 }
 
 // File returns the file to be replayed: the smaller one, if there is one.
@@ -66,6 +70,9 @@ func keepAll[S any, I comparable](ctx context.Context, g simtest.Game[S, I], o O
 		small, ok := f.shrink(ctx, s, o.Shrink, func(s simtest.Scenario) (simtest.Scenario, simtest.Report, error) {
 			return Shrink(ctx, g, s, o.Shrink)
 		})
+		if ctx.Err() == nil {
+			f.Alone = simtest.Explain(g, small, s)
+		}
 		if !ok {
 			continue
 		}
