@@ -146,7 +146,7 @@ func CheckAgain[S any, I comparable](g Game[S, I], s Scenario, first Report) (Re
 	case first.Trace != second.Trace:
 		first.Violation = &Violation{
 			Rule: RuleReplay, Event: min(first.Events, second.Events) - 1, Time: min(first.Simulated, second.Simulated),
-			Detail: "two plays differ, and neither breaks another rule: something draws from outside the scenario",
+			Detail: "two plays differ, and neither breaks another rule: something draws from outside the scenario, such as a Predict that draws or counts",
 		}
 	}
 	return first, nil

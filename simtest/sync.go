@@ -41,6 +41,8 @@ type Finding struct {
 	// and B as it is.
 	Different  bool
 	Difference fingerprint.Difference
+	// Field is that of a [Violation].
+	Field string
 }
 
 // Error returns a few lines: the mistake, what was found, and what to look for.
@@ -51,7 +53,7 @@ func (f *Finding) Error() string {
 		fmt.Fprintf(&b, " (saved by %s)", f.Policy)
 	}
 	if d := f.Difference; f.Different {
-		fmt.Fprintf(&b, "\n  the first field that differs is %s: %s and then %s", d.Path, d.A, d.B)
+		fmt.Fprintf(&b, "\n  %s: %s and then %s%s", firstThat(d), d.A, d.B, andField(f.Field))
 	}
 	if f.Look != "" {
 		fmt.Fprintf(&b, "\n  look for: %s", f.Look)

@@ -169,6 +169,14 @@ func (r *rehearsal[S, I]) between(p *photo[S], s *S) []fingerprint.Difference {
 	return r.own.Diff(nil, &p.bytes, &now)
 }
 
+// differ puts what differs first between a world that is right and another into a finding.
+func differ[S any](f *Finding, d []fingerprint.Difference, right, wrong *S) *Finding {
+	if f.differs(d); f.Different {
+		f.Field = fieldBeside(f.Difference, right, wrong)
+	}
+	return f
+}
+
 // differs puts the first difference into a finding.
 func (f *Finding) differs(d []fingerprint.Difference) *Finding {
 	if len(d) > 0 {

@@ -126,9 +126,12 @@ type ViolationResult struct {
 	Tick       int64             `json:"tick"`
 	Detail     string            `json:"detail"`
 	Difference *DifferenceResult `json:"difference,omitempty"`
+	// InField is the field of a difference between bytes, with both values.
+	InField string `json:"inField,omitempty"`
 }
 
-// DifferenceResult is the first field that differs.
+// DifferenceResult is the first field that differs, or "byte 17" of a state with an
+// AppendBinary of its own.
 type DifferenceResult struct {
 	Field string `json:"field"`
 	Truth string `json:"truth"`
@@ -281,7 +284,7 @@ func violation(v *simtest.Violation) *ViolationResult {
 		return nil
 	}
 	r := &ViolationResult{
-		Rule: v.Rule, Event: v.Event, Seconds: v.Time.Seconds(), Peer: int(v.Peer), Tick: int64(v.Tick), Detail: v.Detail,
+		Rule: v.Rule, Event: v.Event, Seconds: v.Time.Seconds(), Peer: int(v.Peer), Tick: int64(v.Tick), Detail: v.Detail, InField: v.Field,
 	}
 	if v.Different {
 		r.Difference = &DifferenceResult{Field: v.Difference.Path, Truth: v.Difference.A, Here: v.Difference.B}

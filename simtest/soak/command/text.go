@@ -130,6 +130,9 @@ func violationText(b *strings.Builder, v *simtest.Violation) {
 	if v.Different {
 		fmt.Fprintf(b, "  differs:   %s, which is %s in truth and %s here\n", v.Difference.Path, v.Difference.A, v.Difference.B)
 	}
+	if v.Field != "" {
+		fmt.Fprintf(b, "  in field:  %s\n", v.Field)
+	}
 }
 
 func (j *job) replayText(name string, s *simtest.Scenario, r *simtest.Report, f *simtest.Finding) string {
