@@ -147,6 +147,7 @@ func (p *peer[S, I]) checkState() {
 	}
 	if differ := m.truth.hasher.Diff(nil, state, &p.state); len(differ) > 0 {
 		m.violation.Different, m.violation.Difference = true, differ[0]
+		m.violation.Field = fieldBeside(differ[0], state, &p.state)
 	}
 }
 

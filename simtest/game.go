@@ -14,9 +14,11 @@ type Game[S any, I comparable] struct {
 	Name string
 	// Step advances the game by one tick. Required.
 	Step driftback.Step[S, I]
-	// Players is for how many participants the game is at most. It is given no scenario
-	// with more, so a step may rely on it. 0: for any number, of which [Generate] makes
-	// two to eight, and a scenario that somebody writes may have driftback.MaxParticipants, 16.
+	// Players is for how many participants the game is at most: it is played by from 2 to
+	// Players of them, and with 1 by a single one. A step may rely on that, for no other
+	// scenario is generated, shrunk to or accepted. 0: by any number, of which [Generate]
+	// makes two to eight, shrinking leaves one, and a scenario that somebody writes may
+	// have driftback.MaxParticipants, 16.
 	Players int
 	// Initial makes the world as tick 0 begins, before Start, anew for every peer and
 	// for the simulation that they are compared with. Nil: the zero value.

@@ -282,20 +282,34 @@ func (m *match[S, I]) run() {
 		m.net.Advance(e.at - m.net.Now())
 		m.events++
 		m.trace.add(uint64(e.at), e.id, uint64(e.peer+1), uint64(e.change))
-		if e.peer < 0 {
-			m.apply(m.changes[e.change])
-		} else {
-			m.peers[e.peer].frame(e.at)
-		}
-		if m.violation == nil {
-			m.watchProgress()
-		}
+		m.handle(e)
 	}
 	for i := range m.on {
 		m.stop(i)
 	}
 	for _, p := range m.peers {
 		p.diverged()
+	}
+}
+
+// handle handles one event, and is the only one to meet a panic of the truth's step.
+func (m *match[S, I]) handle(e event) {
+	defer func() {
+		switch why := recover().(type) {
+		case nil:
+		case stepPanic:
+			m.panicked(e, why)
+		default:
+			panic(why)
+		}
+	}()
+	if e.peer < 0 {
+		m.apply(m.changes[e.change])
+	} else {
+		m.peers[e.peer].frame(e.at)
+	}
+	if m.violation == nil {
+		m.watchProgress()
 	}
 }
 

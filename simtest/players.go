@@ -37,11 +37,14 @@ func (s *Scenario) limit(players int) {
 	}
 }
 
-// seats returns an error if a scenario has more participants than the game is for.
+// seats returns an error if a scenario has more participants than the game is for, or one
+// in a game for several.
 func (g *Game[S, I]) seats(s *Scenario) error {
 	if n := s.participants(); g.Players > 0 && n > g.Players {
 		return fmt.Errorf("simtest: the scenario has %d participants, and Game.Players is %d: "+
 			"the game is for no more; Game.Scenario(seed) makes one that fits, and a larger Players allows this one", n, g.Players)
+	} else if n < min(g.Players, 2) {
+		return fmt.Errorf("simtest: the scenario has %d participant, and Game.Players is %d: the game is for 2 at least; Game.Scenario(seed) makes one that fits", n, g.Players)
 	}
 	return nil
 }

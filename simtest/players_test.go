@@ -73,10 +73,15 @@ func TestAGameForTwoIsPlayedByTwo(t *testing.T) {
 	require.Positive(t, panics)
 	s := two()
 	s.Peers[1].Plays = []int{1, 2}
-	require.Panics(t, func() { _, _ = simtest.SyncTest(g, s) })
-	_, err := simtest.Play(duel(), s)
+	sync, err := simtest.SyncTest(g, s)
+	require.NoError(t, err)
+	require.Equal(t, simtest.MistakePanics, sync.Finding.Mistake)
+	_, err = simtest.Play(duel(), s)
 	require.EqualError(t, err, "simtest: the scenario has 3 participants, and Game.Players is 2: "+
 		"the game is for no more; Game.Scenario(seed) makes one that fits, and a larger Players allows this one")
+	s.Peers, s.Links = s.Peers[:1], nil
+	_, err = simtest.Play(duel(), s)
+	require.EqualError(t, err, "simtest: the scenario has 1 participant, and Game.Players is 2: the game is for 2 at least; Game.Scenario(seed) makes one that fits")
 }
 
 func participants(s simtest.Scenario) (n int) {

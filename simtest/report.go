@@ -60,13 +60,18 @@ type Violation struct {
 	// peer's, where Different.
 	Different  bool
 	Difference fingerprint.Difference
+	// Field says in which field of the state the first difference is, with both values, where
+	// Difference is one between the bytes of its AppendBinary; it may be one that these leave out.
+	Field string
+
+	place string // where a panic began
 }
 
 func (v *Violation) Error() string {
 	text := fmt.Sprintf("simtest: broken: %s: peer %d, tick %d, after event %d at %v: %s",
 		v.Rule, v.Peer, v.Tick, v.Event, v.Time, v.Detail)
 	if v.Different {
-		text += fmt.Sprintf("; the first field that differs is %s: %s in truth and %s here", v.Difference.Path, v.Difference.A, v.Difference.B)
+		text += fmt.Sprintf("; %s: %s in truth and %s here%s", firstThat(v.Difference), v.Difference.A, v.Difference.B, andField(v.Field))
 	}
 	return text
 }

@@ -73,7 +73,7 @@ func Run[S any, I comparable](t testing.TB, g Game[S, I], o Options) {
 	}
 	var sum Report
 	faults := map[Kind]int{}
-	vacuous, why := 0, ""
+	vacuous, why := 0, "" // of the first
 	buggified, forced := 0, uint64(0)
 	for seed := o.First; seed < o.First+uint64(n); seed++ {
 		r, err := Check(g, seed)
@@ -85,8 +85,9 @@ func Run[S any, I comparable](t testing.TB, g Game[S, I], o Options) {
 			return
 		}
 		if len(r.Vacuous) > 0 {
-			vacuous++
-			why = fmt.Sprintf("seed %d: %s", seed, strings.Join(r.Vacuous, "; "))
+			if vacuous++; vacuous == 1 {
+				why = fmt.Sprintf("seed %d: %s", seed, strings.Join(r.Vacuous, "; "))
+			}
 		}
 		for _, f := range r.Faults {
 			faults[f.Kind] += f.Happened
@@ -104,8 +105,12 @@ func Run[S any, I comparable](t testing.TB, g Game[S, I], o Options) {
 	for _, k := range Kinds {
 		fmt.Fprintf(&happened, ", %d %s", faults[k], k)
 	}
-	t.Logf("simtest: %d seeds of %v together: %d events, %d rollbacks, %d stalls%s, rare paths forced %d times in %d of the matches; %d vacuous",
-		n, sum.Simulated.Round(time.Second), sum.Events, sum.Rollbacks, sum.Stalls, happened.String(), forced, buggified, vacuous)
+	first := ""
+	if vacuous > 0 {
+		first = ", the first is that of " + why
+	}
+	t.Logf("simtest: %d seeds of %v together: %d events, %d rollbacks, %d stalls%s, rare paths forced %d times in %d of the matches; %d vacuous%s",
+		n, sum.Simulated.Round(time.Second), sum.Events, sum.Rollbacks, sum.Stalls, happened.String(), forced, buggified, vacuous, first)
 	if n >= 10 && sum.Rollbacks == 0 {
 		t.Fatalf("simtest: nothing was rolled back in %d matches: does the workload press anything?", n)
 	}
@@ -141,7 +146,7 @@ func CheckAgain[S any, I comparable](g Game[S, I], s Scenario, first Report) (Re
 	case first.Trace != second.Trace:
 		first.Violation = &Violation{
 			Rule: RuleReplay, Event: min(first.Events, second.Events) - 1, Time: min(first.Simulated, second.Simulated),
-			Detail: "two plays differ, and neither breaks another rule: something draws from outside the scenario",
+			Detail: "two plays differ, and neither breaks another rule: something draws from outside the scenario, such as a Predict that draws or counts",
 		}
 	}
 	return first, nil
@@ -163,7 +168,10 @@ func runFile[S any, I comparable](t testing.TB, g Game[S, I], name string) {
 	case err != nil:
 		t.Fatalf("%s: %v", name, err)
 	case r.Violation != nil:
-		t.Fatalf("%v\n  scenario %s, trace %016x\n  %s\n  commit %s%s", r.Violation, name, r.Trace, r.String(), commit.Find(), explain(g, s))
+		t.Fatalf("%v\n  scenario %s, trace %016x\n  %s\n  commit %s%s", r.Violation, name, r.Trace, r.String(), commit.Find(), explained(g, s))
+	}
+	if f := Explain(g, s); f != nil {
+		t.Fatalf("%s breaks no rule in this play, trace %016x: %s\n  but without a network: %v", name, r.Trace, r.String(), f)
 	}
 	t.Logf("%s breaks no rule, trace %016x: %s", name, r.Trace, r.String())
 }
@@ -180,7 +188,7 @@ func fail[S any, I comparable](t testing.TB, g Game[S, I], seed uint64, o Option
 		t.Fatal(err)
 	}
 	if r.Violation == nil {
-		t.Fatalf("simtest: seed %d broke a rule, and did not when it was played again: something draws from outside the scenario", seed)
+		t.Fatalf("simtest: seed %d broke a rule, and did not when it was played again: something draws from outside the scenario%s", seed, explained(g, s))
 	}
 	name := files.Name(t.Name(), seed)
 	whole, err := files.Write(o.Dir, "whole-"+name, s.JSON())
@@ -191,9 +199,17 @@ func fail[S any, I comparable](t testing.TB, g Game[S, I], seed uint64, o Option
 	if err != nil {
 		t.Fatalf("%v\n  seed %d, and its scenario cannot be kept: %v", r.Violation, seed, err)
 	}
-	t.Fatalf("%v\n  seed %d: %s\n  shrunk:  %s (%d ticks, %d peers, %d faults)\n  replay:  %s\n  commit %s%s",
-		r.Violation, seed, whole, file, small.Ticks, len(small.Peers), len(small.Faults), command(t.Name(), file), commit.Find(),
-		explain(g, small, s))
+	t.Fatalf("%v\n  seed %d: %s\n  shrunk:  %s (%s, %s, %s)\n  replay:  %s\n  commit %s%s",
+		r.Violation, seed, whole, file, count(small.Ticks, "tick"), count(len(small.Peers), "peer"), count(len(small.Faults), "fault"), command(t.Name(), file), commit.Find(),
+		explained(g, small, s))
+}
+
+// count returns a number and what it counts.
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }
 
 // command returns what a person types to play a scenario under a test.

@@ -2,8 +2,8 @@ package simtest
 
 import "slices"
 
-// Shrink returns the smallest scenario it finds that breaks the same rule as s, and what
-// playing it gives. It cuts ticks, peers, faults and inputs and makes the rest plainer,
+// Shrink returns the smallest scenario it finds that breaks the same rule as s (for a
+// panic: at the same line) and that the game is for, and what playing it gives. It cuts ticks, peers, faults and inputs and makes the rest plainer,
 // big cuts first, for as long as that goes on breaking the rule, in at most budget plays.
 // Equal arguments give equal results. If s breaks no rule it is returned as it is.
 func Shrink[S any, I comparable](g Game[S, I], s Scenario, budget int) (Scenario, Report, error) {
@@ -11,18 +11,18 @@ func Shrink[S any, I comparable](g Game[S, I], s Scenario, budget int) (Scenario
 	if err != nil || best.Violation == nil {
 		return s, best, err
 	}
-	rule := best.Violation.Rule
+	rule, place := best.Violation.Rule, best.Violation.place
 	play := Play[S, I]
 	if rule == RuleReplay {
 		play = CheckScenario[S, I]
 	}
 	try := func(c Scenario) bool {
-		if budget <= 0 || c.Validate() != nil {
+		if budget <= 0 || c.Validate() != nil || g.seats(&c) != nil {
 			return false
 		}
 		budget--
 		r, err := play(g, c)
-		if err != nil || r.Violation == nil || r.Violation.Rule != rule {
+		if err != nil || r.Violation == nil || r.Violation.Rule != rule || r.Violation.place != place {
 			return false
 		}
 		s, best = c, r

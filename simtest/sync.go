@@ -21,11 +21,12 @@ const (
 	MistakeKept    Mistake = "the step keeps its inputs or its pass beyond the call"
 	MistakeUnsaved Mistake = "an unsaved field: what a snapshot brings back is not what was saved"
 	MistakeShared  Mistake = "shared memory: what one world writes changes another world or a snapshot"
+	MistakePanics  Mistake = "the step panics"
 	MistakeOutside Mistake = "the step uses something outside the snapshot: a whole run repeats, but a tick that is run again after later ones does not"
 )
 
 // Mistakes lists every mistake.
-var Mistakes = [...]Mistake{MistakeInput, MistakeImpure, MistakeKept, MistakeUnsaved, MistakeShared, MistakeOutside}
+var Mistakes = [...]Mistake{MistakeInput, MistakePanics, MistakeImpure, MistakeKept, MistakeUnsaved, MistakeShared, MistakeOutside}
 
 // Finding is a mistake that was found.
 type Finding struct {
@@ -40,6 +41,8 @@ type Finding struct {
 	// and B as it is.
 	Different  bool
 	Difference fingerprint.Difference
+	// Field is that of a [Violation].
+	Field string
 }
 
 // Error returns a few lines: the mistake, what was found, and what to look for.
@@ -50,7 +53,7 @@ func (f *Finding) Error() string {
 		fmt.Fprintf(&b, " (saved by %s)", f.Policy)
 	}
 	if d := f.Difference; f.Different {
-		fmt.Fprintf(&b, "\n  the first field that differs is %s: %s and then %s", d.Path, d.A, d.B)
+		fmt.Fprintf(&b, "\n  %s: %s and then %s%s", firstThat(d), d.A, d.B, andField(f.Field))
 	}
 	if f.Look != "" {
 		fmt.Fprintf(&b, "\n  look for: %s", f.Look)
@@ -88,7 +91,7 @@ func SyncTest[S any, I comparable](g Game[S, I], s Scenario) (SyncReport, error)
 	if err != nil {
 		return SyncReport{}, err
 	}
-	r.report.Finding, err = r.run()
+	r.report.Finding, err = r.survive()
 	if err == nil {
 		err = r.hasher.Err()
 	}
@@ -96,6 +99,20 @@ func SyncTest[S any, I comparable](g Game[S, I], s Scenario) (SyncReport, error)
 		return SyncReport{}, fmt.Errorf("simtest: %w", err)
 	}
 	return r.report, nil
+}
+
+// survive is run, but makes a finding of a panic of the step.
+func (r *rehearsal[S, I]) survive() (f *Finding, err error) {
+	defer func() {
+		switch why := recover().(type) {
+		case nil:
+		case stepPanic:
+			f, err = why.finding(len(r.all)), nil
+		default:
+			panic(why)
+		}
+	}()
+	return r.run()
 }
 
 // run looks for one mistake after the other, each in a game that is known to be free
@@ -127,26 +144,38 @@ const (
 // second for most games, and fails with the first mistake in words. [Run] begins with it.
 func Sync[S any, I comparable](t testing.TB, g Game[S, I]) {
 	t.Helper()
-	var sum SyncReport
-	for seed := range uint64(syncSeeds) {
-		r, err := SyncTest(g, rehearsed(g.Scenario(seed)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r.Finding != nil {
-			t.Fatalf("%v\n  (the workload of seed %d; nothing of it needs a network)", r.Finding, seed)
-		}
-		sum.Ticks += r.Ticks
-		sum.Changed += r.Changed
-		sum.Rewinds += r.Rewinds
-		sum.Resimulated += r.Resimulated
-		sum.Policies = r.Policies
+	sum, seed, err := Rehearse(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum.Finding != nil {
+		t.Fatalf("%v\n  (the workload of seed %d; nothing of it needs a network)", sum.Finding, seed)
 	}
 	if sum.Changed == 0 {
 		t.Fatalf("simtest: none of %d ticks changed the state: does the workload press anything?", sum.Ticks)
 	}
 	t.Logf("simtest: the step can be rewound: %d times over %d ticks, saved by %s",
 		sum.Rewinds, sum.Resimulated, strings.Join(sum.Policies, " and "))
+}
+
+// Rehearse is [Sync] as a value: what SyncTest did with the workloads of all its seeds
+// together, or up to the first in which it found a mistake, which is seed.
+func Rehearse[S any, I comparable](g Game[S, I]) (sum SyncReport, seed uint64, err error) {
+	for seed = range uint64(syncSeeds) {
+		r, err := SyncTest(g, rehearsed(g.Scenario(seed)))
+		if err != nil {
+			return sum, seed, err
+		}
+		sum.Ticks += r.Ticks
+		sum.Changed += r.Changed
+		sum.Rewinds += r.Rewinds
+		sum.Resimulated += r.Resimulated
+		sum.Policies = r.Policies
+		if sum.Finding = r.Finding; sum.Finding != nil {
+			break
+		}
+	}
+	return sum, seed, nil
 }
 
 // rehearsed is a scenario without what needs a network.
@@ -156,13 +185,35 @@ func rehearsed(s Scenario) Scenario {
 	return s
 }
 
-// explain returns what SyncTest finds in the first of some scenarios in which it finds
-// something, to be put below a violation, or "". A mistake of the game's may break any rule.
-func explain[S any, I comparable](g Game[S, I], scenarios ...Scenario) string {
+// Explain returns what [SyncTest] finds in the first of some scenarios in which it finds
+// something, or nil. It is for what stands below a violation, since a mistake of the game's may
+// break any rule; so it never panics, whatever the game's functions do.
+func Explain[S any, I comparable](g Game[S, I], scenarios ...Scenario) *Finding {
 	for _, s := range scenarios {
-		if r, err := SyncTest(g, s); err == nil && r.Finding != nil {
-			return fmt.Sprintf("\n  without a network: %v", r.Finding)
+		if f := rehearse(g, s); f != nil {
+			return f
 		}
+	}
+	return nil
+}
+
+func rehearse[S any, I comparable](g Game[S, I], s Scenario) (f *Finding) {
+	defer func() {
+		if why := recover(); why != nil {
+			f = &Finding{Mistake: MistakePanics, Detail: fmt.Sprintf("another of the game's functions panicked at %s: %v", culprit(), why)}
+		}
+	}()
+	r, err := SyncTest(g, s)
+	if err != nil {
+		return nil
+	}
+	return r.Finding
+}
+
+// explained is [Explain] as the end of a text.
+func explained[S any, I comparable](g Game[S, I], scenarios ...Scenario) string {
+	if f := Explain(g, scenarios...); f != nil {
+		return fmt.Sprintf("\n  without a network: %v", f)
 	}
 	return ""
 }

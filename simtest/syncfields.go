@@ -34,7 +34,7 @@ func common(a, b reflect.Value, path string, depth int, paths *[]string) {
 		if a.IsNil() || b.IsNil() {
 			return
 		}
-		if a.Pointer() == b.Pointer() {
+		if a.Pointer() == b.Pointer() && (a.Kind() != reflect.Slice || a.Cap() > 0) || overlap(a, b) {
 			*paths = append(*paths, orState(path))
 			return
 		}
@@ -55,10 +55,46 @@ func common(a, b reflect.Value, path string, depth int, paths *[]string) {
 	}
 }
 
+// overlap reports whether two slices have memory in common, though they may begin elsewhere.
+func overlap(a, b reflect.Value) bool {
+	if a.Kind() != reflect.Slice {
+		return false
+	}
+	size := a.Type().Elem().Size()
+	return a.Pointer() < b.Pointer()+uintptr(b.Cap())*size && b.Pointer() < a.Pointer()+uintptr(a.Cap())*size
+}
+
 // fieldBetween returns the first field in which two worlds differ, unexported ones and
 // what is behind pointers and slices included, in the order of the type.
 func fieldBetween[S any](a, b *S) (fingerprint.Difference, bool) {
 	return unequal(reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem(), "", 0)
+}
+
+// isByte reports whether a difference is one between bytes that a state has made itself.
+func isByte(d fingerprint.Difference) bool { return strings.HasPrefix(d.Path, "byte ") }
+
+// firstThat begins a sentence about a difference.
+func firstThat(d fingerprint.Difference) string {
+	if isByte(d) {
+		return "the first byte of AppendBinary that differs is " + d.Path
+	}
+	return "the first field that differs is " + d.Path
+}
+
+// fieldBeside returns what Violation.Field says of two worlds whose difference is d.
+func fieldBeside[S any](d fingerprint.Difference, a, b *S) string {
+	f, ok := fieldBetween(a, b)
+	if !isByte(d) || !ok {
+		return ""
+	}
+	return fmt.Sprintf("%s, %s and %s", f.Path, f.A, f.B)
+}
+
+func andField(field string) string {
+	if field == "" {
+		return ""
+	}
+	return "; the first field is " + field
 }
 
 func unequal(a, b reflect.Value, path string, depth int) (d fingerprint.Difference, ok bool) {

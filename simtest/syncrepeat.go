@@ -11,12 +11,14 @@ import (
 // What is behind each mistake, usually.
 const (
 	lookRandom = "a generator that is not in the state (math/rand, a package variable, one that the step has captured: keep an rng.PCG in the state), " +
-		"a counter or another variable outside the state, time.Now, goroutines, a loop over a large map"
+		"a counter, cache or another variable outside the state, time.Now, goroutines, a loop over a large map; an AppendBinary that writes an address or loops over a map"
 	lookMap = "a loop over a map (its order is another one each time: go through sorted keys or keep a slice), " +
-		"a small draw from a generator that is not in the state, a variable outside the state, goroutines"
-	lookStart = "Game.Initial or Game.Start drawing from a generator of their own, looping over a map or changing what they have handed out"
-	lookKept  = "the step putting its inputs' slice or its pass into the state or a variable: copy what is needed (both are lent for one call)"
-	lookAlike = "Game.Initial or Game.Start handing out the same slice, map or pointer each time: make a new one, since every peer has a world of its own"
+		"a small draw from a generator that is not in the state (math/rand), a counter or another variable outside the state, time.Now, goroutines; " +
+		"an AppendBinary that loops over a map"
+	lookRaises = "a step that raises by what it remembers outside the state (what it has raised already, a counter, math/rand, time.Now); effects raised in a loop over a map (its order is another one each time: go through sorted keys or keep a slice)"
+	lookStart  = "Game.Initial or Game.Start drawing from a generator of their own, looping over a map or changing what they have handed out"
+	lookKept   = "the step putting its inputs' slice or its pass into the state or a variable: copy what is needed (both are lent for one call)"
+	lookAlike  = "Game.Initial or Game.Start handing out the same slice, map or pointer each time: make a new one, since every peer has a world of its own"
 )
 
 // How often a run from the start is repeated: to find something that is another each
@@ -68,7 +70,8 @@ func (r *rehearsal[S, I]) repeats() *Finding {
 	if effects {
 		return f
 	}
-	return f.differs(r.hasher.Diff(nil, r.world(t+1, r.fresh), r.world(t+1, r.step)))
+	right, wrong := r.world(t+1, r.fresh), r.world(t+1, r.step)
+	return differ(f, r.hasher.Diff(nil, right, wrong), right, wrong)
 }
 
 // startsAlike says that a world which nobody ran has changed while another ran tick t.
@@ -99,7 +102,7 @@ func (r *rehearsal[S, I]) impure(t driftback.Tick, effects bool) *Finding {
 	}
 	f := &Finding{Mistake: MistakeImpure, Tick: t, Look: lookRandom}
 	if effects {
-		f.Detail, f.Look = "it comes to the same state and raises other effects", lookMap
+		f.Detail, f.Look = "it comes to the same state and raises other effects"+r.otherEffects(t), lookRaises
 		return f
 	}
 	var states []fingerprint.Sum
@@ -125,5 +128,28 @@ func (r *rehearsal[S, I]) impure(t driftback.Tick, effects bool) *Finding {
 	if other == nil {
 		return f
 	}
-	return f.differs(r.hasher.Diff(nil, one, other))
+	return differ(f, r.hasher.Diff(nil, one, other), one, other)
+}
+
+// otherEffects says what whole runs raise in tick t, if one more of them shows two ways.
+func (r *rehearsal[S, I]) otherEffects(t driftback.Tick) string {
+	for range manyRuns {
+		raised, confirmed := r.fresh(r.world(t, r.fresh), t)
+		if was := &r.ref[t]; !slices.Equal(raised, was.raised) || !slices.Equal(confirmed, was.confirmed) {
+			return raisedTwice(was, raised, confirmed)
+		}
+	}
+	return ""
+}
+
+// raisedTwice says what one run of a tick raised and another one did.
+func raisedTwice(was *tickTruth, raised, confirmed []driftback.Effect) string {
+	text := ""
+	if !slices.Equal(raised, was.raised) {
+		text += fmt.Sprintf("; it raised %v, and run again %v", was.raised, raised)
+	}
+	if !slices.Equal(confirmed, was.confirmed) {
+		text += fmt.Sprintf("; it raised %v as confirmed, and run again %v", was.confirmed, confirmed)
+	}
+	return text
 }

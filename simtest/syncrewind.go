@@ -153,8 +153,7 @@ func (w *rewinder[S, I]) tick(s *S, t driftback.Tick, how string) *Finding {
 		return nil
 	}
 	if same {
-		how = fmt.Sprintf("it raised %v and %v, and run again %v and %v", w.ref[t].raised, w.ref[t].confirmed,
-			slices.Clone(raised), slices.Clone(confirmed))
+		how = "it comes to the same state and raises other effects" + raisedTwice(&w.ref[t], raised, confirmed)
 	}
 	var now photo[S]
 	w.take(&now, s)
@@ -163,13 +162,15 @@ func (w *rewinder[S, I]) tick(s *S, t driftback.Tick, how string) *Finding {
 	}
 	f := &Finding{Mistake: MistakeOutside, Tick: t, Policy: w.policy, Detail: how, Look: lookOutside}
 	if same {
+		f.Look = lookRaises
 		return f
 	}
-	d := w.between(&now, w.world(t+1, w.fresh))
+	right := w.world(t+1, w.fresh)
+	d := w.between(&now, right)
 	for i := range d {
 		d[i].A, d[i].B = d[i].B, d[i].A
 	}
-	return f.differs(d)
+	return differ(f, d, right, s)
 }
 
 // rewind loads tick from and runs the ticks up to to again.
@@ -178,7 +179,7 @@ func (w *rewinder[S, I]) rewind(from, to driftback.Tick) (*Finding, error) {
 		return nil, err
 	}
 	if !w.is(w.photo(from), w.back) {
-		detail := fmt.Sprintf("the snapshot of its beginning has changed while the world ran on to tick %d", to) + inCommon(w.live, w.back)
+		detail := fmt.Sprintf("the snapshot of its beginning has changed while the world ran on to tick %d", to) + w.inCommon(from, w.live, w.back)
 		return w.found(MistakeShared, from, detail, lookShared, w.back), nil
 	}
 	w.report.Rewinds++
@@ -195,12 +196,12 @@ func (w *rewinder[S, I]) rewind(from, to driftback.Tick) (*Finding, error) {
 		return nil, err
 	}
 	if !w.is(w.photo(from), w.look) {
-		detail := fmt.Sprintf("the snapshot of its beginning has changed while what was loaded from it ran on to tick %d", to) + inCommon(w.back, w.look)
+		detail := fmt.Sprintf("the snapshot of its beginning has changed while what was loaded from it ran on to tick %d", to) + w.inCommon(from, w.back, w.look)
 		return w.found(MistakeShared, from, detail, lookShared, w.look), nil
 	}
 	for _, other := range []*S{w.live, w.back} {
 		if !w.is(w.photo(to), other) {
-			detail := fmt.Sprintf("a world changes while a snapshot of tick %d is loaded into another one", from) + inCommon(other, w.look)
+			detail := fmt.Sprintf("a world changes while a snapshot of tick %d is loaded into another one", from) + w.inCommon(from, other, w.look)
 			return w.found(MistakeShared, to, detail, lookShared, other), nil
 		}
 	}
@@ -223,5 +224,26 @@ func (w *rewinder[S, I]) leftOut(from driftback.Tick) string {
 // the detail names, shows.
 func (w *rewinder[S, I]) found(m Mistake, t driftback.Tick, detail, look string, now *S) *Finding {
 	p := w.photo(t)
-	return (&Finding{Mistake: m, Tick: t, Policy: w.policy, Detail: detail, Look: look}).differs(w.between(p, now))
+	return differ(&Finding{Mistake: m, Tick: t, Policy: w.policy, Detail: detail, Look: look}, w.between(p, now), w.world(t, w.fresh), now)
+}
+
+// inCommon names what memory two worlds have in common or, if they have moved apart since,
+// what a world has in common with what is loaded at once from a snapshot of it. The snapshot of
+// tick from is lost by that, so a finding must follow.
+func (w *rewinder[S, I]) inCommon(from driftback.Tick, a, b *S) string {
+	if text := inCommon(a, b); text != "" {
+		return text
+	}
+	saved := w.world(from, w.fresh)
+	for t := from; t < driftback.Tick(len(w.inputs)); t++ {
+		loaded := new(S)
+		if w.store.Save(w.place(from), saved) != nil || w.store.Load(w.place(from), loaded) != nil {
+			return ""
+		}
+		if text := inCommon(saved, loaded); text != "" {
+			return text
+		}
+		w.fresh(saved, t)
+	}
+	return ""
 }

@@ -32,6 +32,7 @@ func newRehearsal[S any, I comparable](g Game[S, I], s Scenario) (*rehearsal[S, 
 		return nil, err
 	}
 	r := &rehearsal[S, I]{game: g, s: s}
+	r.game.Step = guarded(g.Step)
 	var err error
 	if r.hasher, err = fingerprint.New[S](); err != nil {
 		return nil, fmt.Errorf("simtest: the state cannot be compared: %w", err)
@@ -166,6 +167,14 @@ func (r *rehearsal[S, I]) between(p *photo[S], s *S) []fingerprint.Difference {
 	}
 	now := r.bytes(nil, s)
 	return r.own.Diff(nil, &p.bytes, &now)
+}
+
+// differ puts what differs first between a world that is right and another into a finding.
+func differ[S any](f *Finding, d []fingerprint.Difference, right, wrong *S) *Finding {
+	if f.differs(d); f.Different {
+		f.Field = fieldBeside(f.Difference, right, wrong)
+	}
+	return f
 }
 
 // differs puts the first difference into a finding.

@@ -35,7 +35,7 @@ func (t *truth[S, I]) begin(seed uint64) {
 }
 
 func (t *truth[S, I]) fresh() *oracle[S, I] {
-	return &oracle[S, I]{step: t.game.Step, inputs: t.inputs, delays: t.delays}
+	return &oracle[S, I]{step: guarded(t.game.Step), inputs: t.inputs, delays: t.delays}
 }
 
 // at returns tick n, whose own effects are known only from at(n+1) on.

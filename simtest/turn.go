@@ -1,10 +1,7 @@
 package simtest
 
 import (
-	"fmt"
-	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/driftback/driftback"
@@ -55,26 +52,10 @@ func (p *peer[S, I]) frame(at time.Duration) {
 func (p *peer[S, I]) tick(now time.Duration) (r session.Result, ok bool, err error) {
 	defer func() {
 		if why := recover(); why != nil {
-			p.breaks(RuleInternal, p.next, "it panicked at %s: %v", culprit(), why)
+			place := culprit()
+			p.breaksAt(place, p.next, "it panicked at %s: %v", place, why)
 		}
 	}()
 	r, err = p.session.Tick(now, p.local...)
 	return r, true, err
-}
-
-// culprit returns where a panic that is being recovered from began.
-func culprit() string {
-	var pcs [64]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs[:])])
-	panicked := false
-	for {
-		f, more := frames.Next()
-		if panicked && !strings.HasPrefix(f.Function, "runtime.") {
-			return fmt.Sprintf("%s, line %d", f.Function, f.Line)
-		}
-		panicked = panicked || f.Function == "runtime.gopanic"
-		if !more {
-			return "an unknown place"
-		}
-	}
 }

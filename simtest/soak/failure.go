@@ -28,6 +28,10 @@ type Failure struct {
 	Small  *simtest.Scenario
 	Less   *simtest.Violation
 	Why    string
+	// Alone is what simtest.SyncTest finds in it, where the step shows a mistake without a
+	// network; nil: nothing, or it was not looked for, because the run was interrupted or
+	// there were MaxShrunk failures before.
+	Alone *simtest.Finding
 }
 
 // File returns the file to be replayed: the smaller one, if there is one.
@@ -62,7 +66,15 @@ func keepAll[S any, I comparable](ctx context.Context, g simtest.Game[S, I], o O
 			f.Why = fmt.Sprintf("only the first %d are shrunk", MaxShrunk)
 			continue
 		}
-		if shrink(ctx, g, s, o.Shrink, f); f.Small == nil {
+		shrink(ctx, g, s, o.Shrink, f)
+		if ctx.Err() == nil {
+			small := s
+			if f.Small != nil {
+				small = *f.Small
+			}
+			f.Alone = simtest.Explain(g, small, s)
+		}
+		if f.Small == nil {
 			continue
 		}
 		if f.Shrunk, err = files.Write(o.Dir, name, f.Small.JSON()); err != nil {

@@ -6,18 +6,20 @@
 //		os.Exit(command.Main(command.Of(game)))
 //	}
 //
-// It plays a range of seeds (-seeds 0:10000), for a time (-minutes 5), replays a file
+// It begins with simtest.Rehearse, and plays nothing if the step, alone, shows a mistake. Then
+// it plays a range of seeds (-seeds 0:10000), for a time (-minutes 5), replays a file
 // (-replay FILE) or shrinks one (-shrink FILE), and says what happened in plain sentences
 // on standard output, or with -json as one object whose shape is [SimResult],
 // [ReplayResult] or [ShrinkResult]. Progress goes to standard error.
 //
-// The exit code is 0 if no rule was broken, 1 if one was, 2 if the command line is wrong,
+// The exit code is 0 if no rule was broken, 1 if one was or the step showed a mistake, 2 if the command line is wrong,
 // a file cannot be read or written, or the game cannot be played, and 130 after an
 // interrupt, unless a broken rule had been found.
 package command
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -29,10 +31,14 @@ import (
 
 // Game is a simtest.Game whose types are forgotten, so that one command can know several.
 type Game struct {
-	name   string
-	run    func(ctx context.Context, o soak.Options) (soak.Summary, error)
-	check  func(ctx context.Context, s simtest.Scenario) (simtest.Report, error)
-	shrink func(ctx context.Context, s simtest.Scenario, budget int) (simtest.Scenario, simtest.Report, error)
+	name  string
+	run   func(ctx context.Context, o soak.Options) (soak.Summary, error)
+	check func(ctx context.Context, s simtest.Scenario) (simtest.Report, error)
+	// rehearse gives the first mistake that the step shows alone, if it does, and a sentence
+	// about when; explain that which it shows in a scenario.
+	rehearse func() (*simtest.Finding, string)
+	explain  func(s simtest.Scenario) *simtest.Finding
+	shrink   func(ctx context.Context, s simtest.Scenario, budget int) (simtest.Scenario, simtest.Report, error)
 }
 
 // Of returns g under its own Name. Several matches are played at once, so what g's
@@ -46,6 +52,15 @@ func Of[S any, I comparable](g simtest.Game[S, I]) Game {
 		check: func(ctx context.Context, s simtest.Scenario) (simtest.Report, error) {
 			return soak.Check(ctx, g, s)
 		},
+		rehearse: func() (*simtest.Finding, string) {
+			defer func() { _ = recover() }() // it will panic in a match too, which then is told
+			r, seed, err := simtest.Rehearse(g)
+			if err != nil {
+				return nil, ""
+			}
+			return r.Finding, fmt.Sprintf("(the workload of seed %d; nothing of it needs a network)", seed)
+		},
+		explain: func(s simtest.Scenario) *simtest.Finding { return simtest.Explain(g, s) },
 		shrink: func(ctx context.Context, s simtest.Scenario, budget int) (simtest.Scenario, simtest.Report, error) {
 			return soak.Shrink(ctx, g, s, budget)
 		},

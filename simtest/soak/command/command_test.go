@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/internal/cmdline"
 	"github.com/driftback/driftback/internal/commit"
 	"github.com/driftback/driftback/simtest"
@@ -30,10 +31,17 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// broken is a game whose snapshots forget a field.
+// broken is a game whose snapshots forget a field in all matches but those that are
+// rehearsed.
 func broken() simtest.Game[simtest.WitnessState, simtest.WitnessInput] {
 	g := simtest.Witness()
 	g.Name = "broken"
+	start := g.Start
+	g.Start = func(seed uint64, s *simtest.WitnessState) {
+		if start(seed, s); seed > 2 {
+			s.Held[driftback.MaxParticipants-1] = 1
+		}
+	}
 	g.Save = func(slots int) (snapshot.Store[simtest.WitnessState], error) {
 		s, err := snapshot.Assign[simtest.WitnessState](slots)
 		return forgetful{s}, err
@@ -48,7 +56,9 @@ type forgetful struct {
 func (f forgetful) Load(slot int, into *simtest.WitnessState) error {
 	count := into.Count
 	err := f.Store.Load(slot, into)
-	into.Count = count
+	if into.Held[driftback.MaxParticipants-1] != 0 {
+		into.Count = count
+	}
 	return err
 }
 
@@ -56,8 +66,13 @@ func (f forgetful) Load(slot int, into *simtest.WitnessState) error {
 func call(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = cmdline.Run(t.Context(), Sim(Of(simtest.Witness()), Of(broken())), append([]string{"sim"}, args...), &out, &errs)
+	code = cmdline.Run(t.Context(), Sim(Of(simtest.Witness()), Of(broken()), called(impure(0), "impure")), append([]string{"sim"}, args...), &out, &errs)
 	return code, out.String(), errs.String()
+}
+
+func called(g Game, name string) Game {
+	g.name = name
+	return g
 }
 
 // failure makes a failure and returns the file of its whole scenario.
@@ -108,6 +123,8 @@ func TestAFailureIsShownWithAllThatReplaysIt(t *testing.T) {
 	require.Contains(t, out, "shrunk to: "+file)
 	require.Contains(t, out, "-game broken -replay '"+file+"'\n")
 
+	require.Contains(t, out, "  without a network: simtest: "+string(simtest.MistakeUnsaved))
+
 	_, out, _ = call(t, "-seeds", "3:5", "-game", "broken", "-dir", dir, "-budget", "0", "-keepgoing")
 	require.Contains(t, out, "2 seeds failed.\n")
 	require.Contains(t, out, "not shrunk: it was not asked for")
@@ -136,12 +153,51 @@ func TestAReplayBreaksTheSameRuleAtTheSameEvent(t *testing.T) {
 	v := again.Violation
 	require.Contains(t, out, fmt.Sprintf("at:        event %d, %v, peer %d, tick %d\n", v.Event, time.Duration(v.Seconds*1e9).Round(1), v.Peer, v.Tick))
 	require.Contains(t, out, "found:     "+v.Detail)
+	require.Contains(t, out, "without a network: simtest: "+string(simtest.MistakeUnsaved))
+	require.Equal(t, simtest.MistakeUnsaved, again.Alone.Mistake)
 	require.Contains(t, out, "differs:   "+v.Difference.Field+", which is "+v.Difference.Truth+" in truth and "+v.Difference.Here+" here")
 
 	// Control: a sound game breaks nothing in it.
 	code, out, _ = call(t, "-replay", found.Whole)
 	require.Zero(t, code)
 	require.Contains(t, out, "breaks no rule.\nIn it: ")
+}
+
+// impure is a game whose step, from a tick on, adds what it has counted outside the state.
+func impure(from driftback.Tick) Game {
+	g := simtest.Witness()
+	step, runs := g.Step, int64(0)
+	g.Step = func(s *simtest.WitnessState, in []simtest.WitnessInput, pass *driftback.Pass) {
+		if step(s, in, pass); pass.Tick() >= from {
+			runs++
+			s.Count[0] += runs
+		}
+	}
+	return Of(g)
+}
+
+func TestAStepThatShowsAMistakeAloneIsNotPlayed(t *testing.T) {
+	var out, errs bytes.Buffer
+	code := cmdline.Run(t.Context(), Sim(impure(0)), []string{"sim", "-seeds", "3"}, &out, &errs)
+	require.Equal(t, cmdline.Found, code, errs.String())
+	require.Contains(t, out.String(), "No match of witness was played, because its step, alone, shows a mistake, commit 1234abcd:\nsimtest: "+string(simtest.MistakeImpure))
+	require.Contains(t, out.String(), "\n  (the workload of seed 0; nothing of it needs a network)\n")
+
+	out.Reset()
+	code = cmdline.Run(t.Context(), Sim(impure(0)), []string{"sim", "-seeds", "3", "-json"}, &out, &errs)
+	require.Equal(t, cmdline.Found, code)
+	r := decode[SimResult](t, out.String())
+	require.Equal(t, simtest.MistakeImpure, r.Alone.Mistake)
+	require.Zero(t, r.Matches)
+
+	// What it shows later is added to what broke, and to a replay that breaks nothing.
+	dir := t.TempDir()
+	out.Reset()
+	code = cmdline.Run(t.Context(), Sim(impure(241)), []string{"sim", "-seeds", "0:20", "-parallel", "1", "-dir", dir, "-budget", "20"}, &out, &errs)
+	require.Equal(t, cmdline.Found, code)
+	require.Contains(t, out.String(), "\n  without a network: simtest: "+string(simtest.MistakeImpure))
+	require.Contains(t, (&job{game: impure(0)}).replayText("f", &simtest.Scenario{}, &simtest.Report{}, &simtest.Finding{Mistake: simtest.MistakeOutside}),
+		"breaks no rule.\nBut its step, alone, shows a mistake, and another play may break one:\n  without a network: simtest: "+string(simtest.MistakeOutside))
 }
 
 func TestAFileIsShrunkIntoAnother(t *testing.T) {
@@ -185,7 +241,7 @@ func TestWhatIsWrongOnTheCommandLineIsOneSentence(t *testing.T) {
 		{"-sedes 3", "there is no flag -sedes; sim -help lists the flags"},
 		{"-seeds", "flag needs an argument: -seeds"},
 		{"more", `"more" is one argument too many`},
-		{"-game chess", `-game is "chess": it is one of witness or broken`},
+		{"-game chess", `-game is "chess": it is one of witness or broken or impure`},
 		{"-replay a -shrink b", "-replay and -shrink are two things"},
 		{"-o a", "there is no -shrink"},
 		{"-replay a -seeds 3", "-seeds means nothing beside -replay"},
@@ -266,7 +322,7 @@ func TestTheNamesInJSONStay(t *testing.T) {
 	dir := t.TempDir()
 	lines := map[string]bool{}
 	for _, args := range [][]string{
-		{"-seeds", "0:12"}, {"-seeds", "3", "-game", "broken", "-budget", "9"}, {"-seeds", "3", "-game", "broken", "-budget", "0"},
+		{"-seeds", "0:12"}, {"-seeds", "0", "-game", "impure"}, {"-seeds", "3", "-game", "broken", "-budget", "9"}, {"-seeds", "3", "-game", "broken", "-budget", "0"},
 		{"-replay", filepath.Join(dir, "whole-simtest-broken-3.json"), "-game", "broken"},
 		{"-shrink", filepath.Join(dir, "whole-simtest-broken-3.json"), "-game", "broken", "-budget", "9"},
 	} {

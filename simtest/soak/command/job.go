@@ -30,6 +30,9 @@ type job struct {
 
 // seeds plays many seeds.
 func (j *job) seeds(ctx context.Context, o soak.Options) error {
+	if f, when := j.game.rehearse(); f != nil {
+		return j.alone(o, f, when)
+	}
 	p := newProgress(j.c.Root().ErrWriter)
 	o.Progress, o.Every = p.show, p.every
 	s, failed := j.game.run(ctx, o)
@@ -56,6 +59,22 @@ func (j *job) seeds(ctx context.Context, o soak.Options) error {
 	return nil
 }
 
+// alone says what keeps the step from being rewound, in place of any match.
+func (j *job) alone(o soak.Options, f *simtest.Finding, when string) (err error) {
+	if j.json {
+		r := j.simResult(&soak.Summary{First: o.First, Asked: o.Count, Ended: soak.Failed, Parallel: o.Parallel, Twice: !o.Once})
+		r.Alone = finding(f)
+		err = j.print(r)
+	} else {
+		err = j.say(fmt.Sprintf("No match of %s was played, because its step, alone, shows a mistake, commit %s:\n%v\n  %s\n",
+			j.game.name, commitText(), f, when))
+	}
+	if err != nil {
+		return err
+	}
+	return &cmdline.Error{Code: cmdline.Found}
+}
+
 // replay plays a file twice.
 func (j *job) replay(ctx context.Context, name string) error {
 	s, err := read(name)
@@ -66,12 +85,15 @@ func (j *job) replay(ctx context.Context, name string) error {
 	if err := j.over(err, name); err != nil {
 		return err
 	}
+	f := j.game.explain(s)
 	if j.json {
-		err = j.print(j.replayResult(name, &s, &r))
+		result := j.replayResult(name, &s, &r)
+		result.Alone = finding(f)
+		err = j.print(result)
 	} else {
-		err = j.say(j.replayText(name, &s, &r))
+		err = j.say(j.replayText(name, &s, &r, f))
 	}
-	if err == nil && r.Violation != nil {
+	if err == nil && (r.Violation != nil || f != nil) {
 		return &cmdline.Error{Code: cmdline.Found}
 	}
 	return err

@@ -51,6 +51,9 @@ type SimResult struct {
 
 	Failed   uint64          `json:"failed"`   // seeds
 	Failures []FailureResult `json:"failures"` // the lowest of them
+	// Alone is the mistake that the step shows without a network, because of which nothing
+	// was played.
+	Alone *FindingResult `json:"withoutNetwork,omitempty"`
 }
 
 // SpeedResult is a soak.Speed.
@@ -96,6 +99,22 @@ type FailureResult struct {
 	// ShrunkViolation is what the smaller one breaks.
 	ShrunkViolation *ViolationResult `json:"shrunkViolation,omitempty"`
 	Replay          string           `json:"replay"` // a command line
+	// Alone is what the step shows in it without a network, if it shows a mistake.
+	Alone *FindingResult `json:"withoutNetwork,omitempty"`
+}
+
+// FindingResult is a simtest.Finding.
+type FindingResult struct {
+	Mistake simtest.Mistake `json:"mistake"`
+	Tick    int64           `json:"tick"`
+	Text    string          `json:"text"` // all that is said of it, in lines
+}
+
+func finding(f *simtest.Finding) *FindingResult {
+	if f == nil {
+		return nil
+	}
+	return &FindingResult{Mistake: f.Mistake, Tick: int64(f.Tick), Text: f.Error()}
 }
 
 // ViolationResult is a simtest.Violation.
@@ -107,9 +126,12 @@ type ViolationResult struct {
 	Tick       int64             `json:"tick"`
 	Detail     string            `json:"detail"`
 	Difference *DifferenceResult `json:"difference,omitempty"`
+	// InField is the field of a difference between bytes, with both values.
+	InField string `json:"inField,omitempty"`
 }
 
-// DifferenceResult is the first field that differs.
+// DifferenceResult is the first field that differs, or "byte 17" of a state with an
+// AppendBinary of its own.
 type DifferenceResult struct {
 	Field string `json:"field"`
 	Truth string `json:"truth"`
@@ -154,6 +176,8 @@ type ReplayResult struct {
 	Size      SizeResult       `json:"size"`
 	Violation *ViolationResult `json:"violation"` // null: none
 	Play      PlayResult       `json:"play"`
+	// Alone is what the step shows in it without a network, if it shows a mistake.
+	Alone *FindingResult `json:"withoutNetwork,omitempty"`
 }
 
 // ShrinkResult is what -json prints of -shrink.
@@ -193,7 +217,7 @@ func (j *job) simResult(s *soak.Summary) SimResult {
 		f := &s.Failures[i]
 		result := FailureResult{
 			Seed: f.Seed, Violation: violation(f.Violation), Commit: f.Commit, Trace: trace(f.Trace), Whole: f.Whole,
-			Shrunk: f.Shrunk, Why: f.Why, ShrunkViolation: violation(f.Less),
+			Shrunk: f.Shrunk, Why: f.Why, ShrunkViolation: violation(f.Less), Alone: finding(f.Alone),
 		}
 		if f.Whole != "" {
 			result.Replay = j.replayLine(f.File())
@@ -260,7 +284,7 @@ func violation(v *simtest.Violation) *ViolationResult {
 		return nil
 	}
 	r := &ViolationResult{
-		Rule: v.Rule, Event: v.Event, Seconds: v.Time.Seconds(), Peer: int(v.Peer), Tick: int64(v.Tick), Detail: v.Detail,
+		Rule: v.Rule, Event: v.Event, Seconds: v.Time.Seconds(), Peer: int(v.Peer), Tick: int64(v.Tick), Detail: v.Detail, InField: v.Field,
 	}
 	if v.Different {
 		r.Difference = &DifferenceResult{Field: v.Difference.Path, Truth: v.Difference.A, Here: v.Difference.B}

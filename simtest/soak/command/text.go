@@ -112,6 +112,14 @@ func (j *job) failureText(b *strings.Builder, f *soak.Failure) {
 		fmt.Fprintf(b, "  not shrunk: %s\n", f.Why)
 	}
 	fmt.Fprintf(b, "  replay:    %s\n", j.replayLine(f.File()))
+	aloneText(b, f.Alone)
+}
+
+// aloneText says what the step shows without a network, if it shows something.
+func aloneText(b *strings.Builder, f *simtest.Finding) {
+	if f != nil {
+		fmt.Fprintf(b, "  without a network: %v\n", f)
+	}
 }
 
 // violationText says all there is to say of a violation.
@@ -122,17 +130,25 @@ func violationText(b *strings.Builder, v *simtest.Violation) {
 	if v.Different {
 		fmt.Fprintf(b, "  differs:   %s, which is %s in truth and %s here\n", v.Difference.Path, v.Difference.A, v.Difference.B)
 	}
+	if v.Field != "" {
+		fmt.Fprintf(b, "  in field:  %s\n", v.Field)
+	}
 }
 
-func (j *job) replayText(name string, s *simtest.Scenario, r *simtest.Report) string {
+func (j *job) replayText(name string, s *simtest.Scenario, r *simtest.Report, f *simtest.Finding) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s of seed %d), played twice as %s, commit %s, trace %s, ",
 		name, sizeText(s), s.Seed, j.game.name, commitText(), trace(r.Trace))
 	if r.Violation != nil {
 		b.WriteString("breaks a rule:\n")
 		violationText(&b, r.Violation)
+		aloneText(&b, f)
 	} else {
 		b.WriteString("breaks no rule.\n")
+		if f != nil {
+			b.WriteString("But its step, alone, shows a mistake, and another play may break one:\n")
+			aloneText(&b, f)
+		}
 	}
 	fmt.Fprintf(&b, "In it: %s.\n", r)
 	for _, why := range r.Vacuous {
