@@ -18,9 +18,9 @@ type windy struct {
 }
 
 func (w *windy) CopyTo(to *windy) {
-	marks := append(to.Ring.Marks[:0], w.Ring.Marks...)
+	marks := to.Ring.Marks[:0]
 	*to = *w
-	to.Ring.Marks = marks
+	to.Ring.Marks = append(marks, w.Ring.Marks...)
 }
 
 func (w *windy) AppendBinary(b []byte) ([]byte, error) {
