@@ -3,6 +3,7 @@ package simtest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,6 +74,10 @@ type SyncReport struct {
 	Rewinds, Resimulated int
 	// Policies says in which ways snapshots were made.
 	Policies []string
+	// LeftOut has the exported fields, without indices, that change in play while the bytes of the
+	// state's AppendBinary never change with them: two worlds that differ there have equal
+	// fingerprints. That is no Finding, since it may be meant, for what follows from the rest.
+	LeftOut []string
 }
 
 // SyncTest runs a game's step alone, without peers, and looks for what would keep it from
@@ -130,6 +135,7 @@ func (r *rehearsal[S, I]) run() (*Finding, error) {
 			return f, err
 		}
 	}
+	r.report.LeftOut = r.leavesOut()
 	return nil, nil
 }
 
@@ -156,6 +162,10 @@ func Sync[S any, I comparable](t testing.TB, g Game[S, I]) {
 	}
 	t.Logf("simtest: the step can be rewound: %d times over %d ticks, saved by %s",
 		sum.Rewinds, sum.Resimulated, strings.Join(sum.Policies, " and "))
+	if len(sum.LeftOut) > 0 {
+		t.Logf("simtest: AppendBinary leaves out %s, which changes and the fingerprint does not: a mistake if the step reads it, and fine for what follows from the rest",
+			strings.Join(sum.LeftOut, ", "))
+	}
 }
 
 // Rehearse is [Sync] as a value: what SyncTest did with the workloads of all its seeds
@@ -171,6 +181,11 @@ func Rehearse[S any, I comparable](g Game[S, I]) (sum SyncReport, seed uint64, e
 		sum.Rewinds += r.Rewinds
 		sum.Resimulated += r.Resimulated
 		sum.Policies = r.Policies
+		for _, field := range r.LeftOut {
+			if !slices.Contains(sum.LeftOut, field) {
+				sum.LeftOut = append(sum.LeftOut, field)
+			}
+		}
 		if sum.Finding = r.Finding; sum.Finding != nil {
 			break
 		}

@@ -195,7 +195,7 @@ var mistakes = map[string]func() mistaken{
 	"a step that panics": func() mistaken {
 		return plantedIn(stepping(func(s *state, in []input, _ *driftback.Pass) {
 			if s.Ticks == 60 {
-				s.Count[0] += int64(in[len(in)].Buttons)
+				s.Count[0] += int64(in[s.Ticks].Buttons)
 			}
 		}), simtest.MistakePanics, "", "participants it panicked at ", ", sync_test.go:", "index out of range", "in[p] of a participant that the match does not have")
 	},

@@ -171,10 +171,10 @@ func (r *rehearsal[S, I]) between(p *photo[S], s *S) []fingerprint.Difference {
 
 // differ puts what differs first between a world that is right and another into a finding.
 func differ[S any](f *Finding, d []fingerprint.Difference, right, wrong *S) *Finding {
-	if f.differs(d); f.Different {
-		f.Field = fieldBeside(f.Difference, right, wrong)
+	if len(d) > 0 {
+		f.Field = fieldBeside(d[0], right, wrong)
 	}
-	return f
+	return f.differs(d)
 }
 
 // differs puts the first difference into a finding.
