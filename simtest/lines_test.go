@@ -35,6 +35,9 @@ func TestALineThatRedundancyFillsMakesAMatchSlowAndDoesNotEndIt(t *testing.T) {
 
 // Unacknowledged inputs that need more than one packet may keep a line full for ever.
 func TestAMatchOverALineThatIsTooThinIsGivenUpAndSaysSo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is a long match: not with -short")
+	}
 	s := slow(simtest.MinLinkRate)
 	s.Frame, s.Window = 2*simtest.Millisecond, 200
 	s.Peers[1].Redundancy = 0
@@ -49,6 +52,9 @@ func TestAMatchOverALineThatIsTooThinIsGivenUpAndSaysSo(t *testing.T) {
 
 // A peer of many is not interrupted all the time by those rare paths that are forced.
 func TestRarePathsLeaveAMatchOfManyTimeToPlay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is a long match: not with -short")
+	}
 	s := simtest.Scenario{
 		Version: simtest.Version, Seed: 3, Ticks: 60, Frame: simtest.MinFrame, Hold: 5, Buggify: true,
 		PeerTimeout: 60 * simtest.Second, RejoinGrace: simtest.Second,
