@@ -18,9 +18,8 @@ type windy struct {
 }
 
 func (w *windy) CopyTo(to *windy) {
-	marks := to.Ring.Marks[:0]
-	*to = *w
-	to.Ring.Marks = append(marks, w.Ring.Marks...)
+	to.Ring.Marks = append(to.Ring.Marks[:0], w.Ring.Marks...)
+	to.Ring.Total, to.Ring.speed, to.Wind, to.Past = w.Ring.Total, w.Ring.speed, w.Wind, w.Past
 }
 
 func (w *windy) AppendBinary(b []byte) ([]byte, error) {

@@ -16,7 +16,7 @@ const (
 		"a small draw from a generator that is not in the state (math/rand), a counter or another variable outside the state, time.Now, goroutines; " +
 		"an AppendBinary that loops over a map"
 	lookRaises = "a step that raises by what it remembers outside the state (what it has raised already, a counter, math/rand, time.Now); effects raised in a loop over a map (its order is another one each time: go through sorted keys or keep a slice)"
-	lookStart  = "Game.Initial or Game.Start drawing from a generator of their own, looping over a map or changing what they have handed out"
+	lookStart  = "Game.Initial or Game.Start drawing from a generator of their own, looping over a map or changing what they have handed out; an AppendBinary that writes an address or loops over a map"
 	lookKept   = "the step putting its inputs' slice or its pass into the state or a variable: copy what is needed (both are lent for one call)"
 	lookAlike  = "Game.Initial or Game.Start handing out the same slice, map or pointer each time: make a new one, since every peer has a world of its own"
 )
