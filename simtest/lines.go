@@ -13,13 +13,9 @@ const besides = 100
 // send: once such a line is full it may stay so, because what is repeated fills it again, and
 // nobody can promise that a match goes on over it.
 func (s *Scenario) thin(stride int) (list []pair) {
-	var delay int
-	for _, p := range s.Peers {
-		delay = max(delay, p.InputDelay)
-	}
 	for _, l := range s.Links {
 		p := s.Peers[l.From]
-		n := max(p.Redundancy+1, 2*(s.window()+delay)+1) // as far as a peer may be ahead
+		n := max(p.Redundancy+1, 2*(s.window()+s.delay())+1) // as far as a peer may be ahead
 		inputs := len(p.Plays) * n * (stride*3/2 + 2)
 		round := inputs + (1+inputs/leastFull)*besides
 		turn := s.Frame * 1_000_000 / Micros(1_000_000+p.Skew)

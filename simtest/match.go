@@ -51,6 +51,7 @@ type match[S any, I comparable] struct {
 	window, every driftback.Tick
 	outlook       outlook
 	soon          soon
+	measured      time.Duration // the longest round trip and twice its jitter that a peer has measured
 	watch         watch
 	causes        []cause
 	thin          []pair        // the lines that may be too slow for what is sent

@@ -146,8 +146,9 @@ func (s *Scenario) silences(late Micros) bool {
 	if 2*late > long {
 		return true
 	}
-	arrives := 1 - s.loss()
+	arrives, by := 1-s.loss(), Micros(0)
 	for _, f := range s.Faults {
+		by += f.By
 		if f.Kind == Loss || f.Kind == Bursts || f.Kind == Corrupt || f.Kind == Truncate {
 			arrives *= 1 - f.Share
 		}
@@ -164,7 +165,7 @@ func (s *Scenario) silences(late Micros) bool {
 		case Delay, Reorder: // what was sent just before comes, and then nothing for a while
 			end -= f.For - f.By
 		case Down: // it comes up by three messages, each of which may be late eight times
-			end += 3 * 17 * (late + 25*Millisecond)
+			end += 3 * 17 * (late + by + 25*Millisecond)
 		case Duplicate, Crash, Leave, Halt, Diverge, Stray, Forge, Change, Equivocate, Misreport:
 			continue
 		default:

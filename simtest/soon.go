@@ -28,6 +28,18 @@ type soon struct {
 	// tick is how long the slowest peer may take for one tick, agreement how long the
 	// others may take to agree on what all have confirmed.
 	tick, agreement time.Duration
+	// What was lost comes again after a round trip and twice its jitter, as a peer has
+	// measured them. Faults make them longer than the links do, and they are slow to forget
+	// it: settling and again are how often that is waited for before from and in agreement.
+	settling, again time.Duration
+}
+
+// delay returns the largest input delay.
+func (s *Scenario) delay() (most int) {
+	for _, p := range s.Peers {
+		most = max(most, p.InputDelay)
+	}
+	return most
 }
 
 // tries returns how many datagrams in a row are not all lost.
@@ -58,6 +70,7 @@ func (s *Scenario) soon(o *outlook) soon {
 	var v soon
 	if len(s.Faults) > 0 {
 		v.from = min(tries(loss)*(again+trip+by)+Second/10, fromDuration(o.patience)).Duration()
+		v.settling = time.Duration(tries(loss))
 	}
 	if !settles {
 		v.from = o.patience
@@ -73,13 +86,20 @@ func (s *Scenario) soon(o *outlook) soon {
 	tick := 2*frame + trip + (tries(loss)-1)*spacing
 	if every := Micros(s.every()); every > 0 {
 		// So many may wait at once, and if more come they wait for the first.
-		waiting := 1 + (Micros(s.window())+2*trip/s.Frame+1)/every
+		waiting := 1 + (Micros(s.window()+s.delay())+2*trip/s.Frame+1)/every
+		if len(s.Faults) > 0 {
+			waiting = max(waiting, mesh.MaxUncompared) // a fault has kept them back
+		}
 		rounds := 1 + waiting/mesh.MaxUncompared
 		waiting = min(waiting, mesh.MaxUncompared)
 		packets := (waiting + sumsPerPacket - 1) / sumsPerPacket
 		again = max(sumsAgain, 6*trip)*5/4 + spacing
 		agreement := rounds * (frame + trip + packets*(spacing+(tries(loss)-1)*again))
+		agreement += agreement/4 + 2*frame // turns do not come when they would be best
 		v.agreement = min(agreement.Duration(), o.patience)
+		if len(s.Faults) > 0 {
+			v.again = time.Duration(rounds * packets * (tries(loss) - 1))
+		}
 	}
 	v.tick = min(tick.Duration(), o.patience)
 	return v
@@ -91,7 +111,7 @@ func fromDuration(d time.Duration) Micros { return Micros(d / time.Microsecond) 
 // watchTick checks that the slowest peer confirms the next tick as soon as it must.
 func (m *match[S, I]) watchTick(now time.Duration, slowest *peer[S, I], moved bool) {
 	w := &m.watch
-	w.all = now >= m.soon.from
+	w.all = now >= m.soon.from+m.soon.settling*m.measured*5/4
 	for _, p := range m.peers {
 		w.all = w.all && p.playing && !p.gone && p.err == nil // who has finished sends nothing more
 	}
@@ -124,8 +144,8 @@ func (p *peer[S, I]) watchAgreement(now time.Duration, all driftback.Tick) {
 	if p.waits <= p.agreed || !m.watch.all {
 		p.waits, p.since = all/m.every*m.every, now
 	}
-	if p.waits > p.agreed && now-p.since > m.soon.agreement {
+	if most := m.soon.agreement + m.soon.again*m.measured*5/4; p.waits > p.agreed && now-p.since > most {
 		p.breaks(RuleFingerprint, p.waits, "all had confirmed it %v ago, and tick %d is the newest on which all agree: over these links that takes %v at the most",
-			now-p.since, p.agreed, m.soon.agreement)
+			now-p.since, p.agreed, most)
 	}
 }

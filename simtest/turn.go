@@ -40,6 +40,9 @@ func (p *peer[S, I]) frame(at time.Duration) {
 		return
 	}
 	stats := p.session.Stats()
+	for i := range stats.Peers {
+		p.m.measured = max(p.m.measured, stats.Peers[i].RoundTrip+2*stats.Peers[i].Jitter)
+	}
 	p.checkTraffic(now, r.Tick > p.next, &stats)
 	p.tally.count(at, p.next, driftback.Tick(p.m.s.Ticks), &r, &stats)
 	p.check(&r, err)
