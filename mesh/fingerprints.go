@@ -47,8 +47,13 @@ type linkPrints struct {
 	compared uint64 // index of the first that has not been compared
 	acked    uint64 // index of ours that it has not acknowledged
 	owesAck  bool
-	sentAt   time.Duration
 	sentTo   uint64 // ours below this have been sent at least once
+	// sentAt is when the peer last acknowledged some of what is under way, or when it
+	// began to be. From again to againEnd they are sent once more; repeated says that the
+	// last packet carried such.
+	sentAt          time.Duration
+	again, againEnd uint64
+	repeated        bool
 }
 
 func (f *fingerprints) init(c *Config, links []link) {
@@ -157,7 +162,7 @@ func (m *Mesh) receiveSums(l *link, p *wire.Packet) {
 		case next > f.next:
 			m.refuse(BadAck)
 		case next > t.acked:
-			t.acked = next
+			t.acked, t.sentAt = next, m.clock // it gets through: the rest has its time from now
 		}
 	}
 	if len(p.Sums.List) == 0 {
@@ -219,23 +224,40 @@ func (m *Mesh) putSums(l *link, p *wire.Packet) {
 	if t.owesAck {
 		p.SumAck, t.owesAck = wire.SumAck{Set: !m.cfg.Buggify.Fires(buggify.NoSumAck), Next: t.next}, false
 	}
-	first := t.acked
-	if t.sentTo > first && m.clock-t.sentAt < max(sumsAgain, l.meter.roundTrip+2*l.meter.jitter) && !m.cfg.Buggify.Fires(buggify.EarlySums) {
-		first = t.sentTo // the others are still under way
-	}
-	if first >= f.next {
+	first, end := m.nextSums(l)
+	if first == end {
 		return
 	}
-	p.Sums.First = first
-	end := min(f.next, first+f.perPacket)
 	if m.room == m.cfg.leastDatagram() || end > first+1 && m.cfg.Buggify.Fires(buggify.OneSum) {
 		end = first + 1
 	}
+	p.Sums.First = first
 	for i := first; i < end; i++ {
 		p.Sums.List = append(p.Sums.List, f.ring[i%uint64(len(f.ring))])
 	}
-	if first == t.acked {
-		t.sentAt = m.clock
+	if first < t.sentTo {
+		t.again, t.repeated = end, true
+	} else {
+		t.sentTo, t.repeated = end, false
 	}
-	t.sentTo = max(t.sentTo, first+uint64(len(p.Sums.List)))
+}
+
+// nextSums returns which fingerprints a packet to a peer carries: new ones, or some of
+// those that have been under way for too long, all of which go again. While there are both
+// they take turns, so that neither waits for the other.
+func (m *Mesh) nextSums(l *link) (first, end uint64) {
+	f, t := &m.prints, &l.prints
+	t.sentTo = max(t.sentTo, t.acked)
+	if t.sentTo == t.acked {
+		t.sentAt = m.clock // nothing is under way
+	}
+	late := m.clock-t.sentAt >= max(sumsAgain, l.meter.roundTrip+2*l.meter.jitter)
+	if t.acked < t.sentTo && t.again >= t.againEnd && (late || m.cfg.Buggify.Fires(buggify.EarlySums)) {
+		t.again, t.againEnd, t.sentAt = t.acked, t.sentTo, m.clock
+	}
+	t.again = max(t.again, t.acked)
+	if t.again < t.againEnd && (t.sentTo == f.next || !t.repeated) {
+		return t.again, min(t.againEnd, t.again+f.perPacket)
+	}
+	return t.sentTo, min(f.next, t.sentTo+f.perPacket)
 }

@@ -95,7 +95,6 @@ func (s *Scenario) soon(o *outlook) soon {
 		packets := (waiting + sumsPerPacket - 1) / sumsPerPacket
 		again = max(sumsAgain, 6*trip)*5/4 + spacing
 		agreement := rounds * (frame + trip + packets*(spacing+(tries(loss)-1)*again))
-		agreement += agreement/4 + 2*frame // turns do not come when they would be best
 		v.agreement = min(agreement.Duration(), o.patience)
 		if len(s.Faults) > 0 {
 			v.again = time.Duration(rounds * packets * (tries(loss) - 1))
