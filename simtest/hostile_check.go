@@ -3,7 +3,6 @@ package simtest
 import (
 	"bytes"
 	"errors"
-	"slices"
 
 	"github.com/zeebo/xxh3"
 
@@ -97,14 +96,6 @@ func (p *peer[S, I]) believe() {
 			p.m.happens[f.fault] = true
 		}
 	}
-}
-
-// disputes reports whether a peer may have found that another says that its state differs,
-// and waits for that one to say so again.
-func (p *peer[S, I]) disputes() bool {
-	return slices.ContainsFunc(p.m.peers, func(q *peer[S, I]) bool {
-		return q.liar != nil && slices.ContainsFunc(q.liar.reports, func(r misreport) bool { return r.victim == p.self && r.tick <= p.final })
-	})
 }
 
 // evidenceMay plants that what a hostile peer does ends a match with the evidence.

@@ -9,6 +9,10 @@ import (
 	"github.com/driftback/driftback/session"
 )
 
+// longestDispute is for how long a session that has found a difference waits for the other
+// side to find it too.
+const longestDispute = 5 * time.Second
+
 // silence returns for how long a peer may be listened to in vain before it is lost; 0:
 // for ever.
 func (s *Scenario) silence() time.Duration { return (s.PeerTimeout + s.RejoinGrace).Duration() }
@@ -54,12 +58,16 @@ func (m *match[S, I]) lostWrongly(self driftback.Peer, err error) string {
 // called lost, unless nothing more is needed from it.
 func (p *peer[S, I]) checkSilence() {
 	m, last := p.m, driftback.Tick(p.m.s.Ticks)
-	if m.s.PeerTimeout == 0 || !p.playing || p.err != nil || p.final == last || p.disputes() {
+	if m.s.PeerTimeout == 0 || !p.playing || p.err != nil || p.final == last {
 		return
 	}
+	most := m.s.silence()
+	if m.s.disputed() {
+		most += longestDispute // what has been found to differ is talked over first
+	}
 	for q, heard := range p.silent {
-		if driftback.Peer(q) != p.self && heard >= m.s.silence() && m.peers[q].final < last {
-			p.breaks(RuleCause, p.next, "it has listened to peer %d in vain for %v of %v, and goes on", q, heard, m.s.silence())
+		if driftback.Peer(q) != p.self && heard >= most && m.peers[q].final < last {
+			p.breaks(RuleCause, p.next, "it has listened to peer %d in vain for %v of %v, and goes on", q, heard, most)
 			return
 		}
 	}
