@@ -58,7 +58,8 @@ func TestNoRunIsLargerThanStated(t *testing.T) {
 	largest := 0.0
 	rapid.Check(t, func(t *rapid.T) {
 		stride := rapid.SampledFrom(strides).Draw(t, "stride")
-		ticks := rapid.IntRange(1, 200).Draw(t, "ticks")
+		// With the run beside it, no more than a packet may hold.
+		ticks := rapid.IntRange(1, min(200, wire.MaxDecoded/stride-61)).Draw(t, "ticks")
 		inputs := anyInputs(t, ticks, stride)
 		size := wire.MaxRunHead + sizeOfInputs(t, inputs, stride)
 		// Beside another run, of two values that change one byte each, it may have to be
@@ -77,6 +78,16 @@ func TestNoRunIsLargerThanStated(t *testing.T) {
 		require.LessOrEqual(t, more+wire.MaxRunHead-2, most)
 		largest = max(largest, float64(size)/float64(most))
 	})
+	// The control, which must not be left to chance: inputs that have nothing in common.
+	worst := make([]byte, 200*strides[len(strides)-1])
+	for i, x := 0, uint64(1); i < len(worst); i++ {
+		x = x*6364136223846793005 + 1442695040888963407
+		worst[i] = byte(x >> 56)
+	}
+	stride := strides[len(strides)-1]
+	size := wire.MaxRunHead + sizeOfInputs(t, worst, stride)
+	require.LessOrEqual(t, size, wire.MaxRunSize(200, stride))
+	largest = max(largest, float64(size)/float64(wire.MaxRunSize(200, stride)))
 	require.Greater(t, largest, 0.8, "no run came near it")
 }
 
