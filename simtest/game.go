@@ -17,7 +17,7 @@ type Game[S any, I comparable] struct {
 	// Players is for how many participants the game is at most: it is played by from 2 to
 	// Players of them, and with 1 by a single one. A step may rely on that, for no other
 	// scenario is generated, shrunk to or accepted. 0: by any number, of which [Generate]
-	// makes two to eight, shrinking leaves one, and a scenario that somebody writes may
+	// makes two to eight unless a [Shape] says otherwise, shrinking leaves one, and a scenario that somebody writes may
 	// have driftback.MaxParticipants, 16.
 	Players int
 	// Initial makes the world as tick 0 begins, before Start, anew for every peer and

@@ -31,6 +31,8 @@ type Options struct {
 	// them. -simtest.seeds comes before it. First is the first one.
 	Seeds int
 	First uint64
+	// Shape is what all of them are to have in common.
+	Shape Shape
 	// Dir is where the scenario of a seed that breaks a rule is written, and where those
 	// that were kept are played first: all files simtest-*.json. Empty: the system's
 	// folder for temporary files, where none are looked for.
@@ -48,6 +50,9 @@ type Options struct {
 // -simtest.scenario=FILE plays that file and nothing else.
 func Run[S any, I comparable](t testing.TB, g Game[S, I], o Options) {
 	t.Helper()
+	if err := o.Shape.Validate(); err != nil {
+		t.Fatal(err)
+	}
 	if *scenarioFlag != "" {
 		runFile(t, g, *scenarioFlag)
 		return
@@ -76,7 +81,7 @@ func Run[S any, I comparable](t testing.TB, g Game[S, I], o Options) {
 	vacuous, why := 0, "" // of the first
 	buggified, forced := 0, uint64(0)
 	for seed := o.First; seed < o.First+uint64(n); seed++ {
-		r, err := Check(g, seed)
+		r, err := CheckScenario(g, g.Shaped(seed, o.Shape))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +187,7 @@ func fail[S any, I comparable](t testing.TB, g Game[S, I], seed uint64, o Option
 	if o.Budget == 0 {
 		o.Budget = DefaultBudget
 	}
-	s := g.Scenario(seed)
+	s := g.Shaped(seed, o.Shape)
 	small, r, err := Shrink(g, s, o.Budget)
 	if err != nil {
 		t.Fatal(err)

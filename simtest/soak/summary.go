@@ -26,6 +26,7 @@ type Summary struct {
 	// all the rest is about.
 	First, Asked, Matches uint64
 	Ended                 Ended
+	Shape                 simtest.Shape
 	Parallel              int
 	Twice                 bool
 

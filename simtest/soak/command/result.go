@@ -21,6 +21,9 @@ type SimResult struct {
 	FirstSeed uint64 `json:"firstSeed"`
 	Seeds     uint64 `json:"seeds"`
 	Matches   uint64 `json:"matches"`
+	// Players and Ticks are what -players and -ticks asked for, or 0.
+	Players int `json:"players"`
+	Ticks   int `json:"ticks"`
 	// Ended is "range", "time", "failure" or "interrupt".
 	Ended    soak.Ended `json:"ended"`
 	Parallel int        `json:"parallel"`
@@ -205,7 +208,7 @@ func (j *job) print(result any) error {
 func (j *job) simResult(s *soak.Summary) SimResult {
 	r := SimResult{
 		Command: "sim", Game: j.game.name, Commit: commitText(),
-		FirstSeed: s.First, Seeds: s.Asked, Matches: s.Matches, Ended: s.Ended, Parallel: s.Parallel, Twice: s.Twice,
+		FirstSeed: s.First, Seeds: s.Asked, Matches: s.Matches, Players: s.Shape.Players, Ticks: s.Shape.Ticks, Ended: s.Ended, Parallel: s.Parallel, Twice: s.Twice,
 		WallSeconds: s.Wall.Seconds(), All: speed(s.All, s.Parallel), TwoPeers: speed(s.TwoPeers, s.Parallel),
 		Events: s.Events, Rollbacks: s.Rollbacks, Resimulated: s.Resimulated, Deepest: s.Deepest, Stalls: s.Stalls,
 		Undone: s.Undone, Datagrams: s.Datagrams, Lost: s.Lost, Blocked: s.Blocked, Faults: faults(s.Faults),
