@@ -1,6 +1,10 @@
 package simtest
 
-import "github.com/driftback/driftback"
+import (
+	"slices"
+
+	"github.com/driftback/driftback"
+)
 
 // impair sets a direction to what its link and the faults that it has make of it.
 func (m *match[S, I]) impair(from, to int) {
@@ -73,6 +77,10 @@ func (p *peer[S, I]) befall(fault int, on bool) {
 		p.frozen++
 	case kind == Freeze:
 		p.frozen--
+	case kind == Skew && on:
+		p.skewed = append(p.skewed, fault)
+	case kind == Skew:
+		p.skewed = slices.DeleteFunc(p.skewed, func(f int) bool { return f == fault })
 	case kind == Leave || kind == Halt:
 		p.bids = append(p.bids, fault)
 	case kind == Crash && !p.gone:

@@ -75,9 +75,9 @@ type peer[S any, I comparable] struct {
 	session *session.Lockstep[S, I]
 	sites   *buggify.Sites
 	clock   time.Duration // what it shows at the next frame
-	period  time.Duration // of its frames, in true time
 	polled  time.Duration // what its clock showed at the last turn
 	frozen  int
+	skewed  []int // faults that its clock has
 	gone    bool  // it has crashed
 	bids    []int // faults that bid it leave or halt at its next turn
 	err     error // why its match ended
@@ -190,7 +190,6 @@ func (m *match[S, I]) add(i int) error {
 	p := &peer[S, I]{
 		m: m, self: driftback.Peer(i), is: is, end: m.net.Open(driftback.Peer(i)),
 		clock: (is.Ahead + is.Phase).Duration(), polled: (is.Ahead + is.Phase).Duration(),
-		period: time.Duration(int64(m.s.Frame) * 1000 * 1_000_000 / int64(1_000_000+is.Skew)),
 		silent: make([]time.Duration, len(m.s.Peers)), inputs: make([]driftback.Tick, len(m.owner)),
 		root: m.every, published: driftback.Tick(is.InputDelay),
 		truth: m.world(i), tally: newTally(len(m.s.Peers), int(m.window)), traffic: newTraffic[I](len(m.s.Peers)),

@@ -63,8 +63,9 @@ func (s *Scenario) loss() (share float64) {
 
 // slowest returns the true time between two frames of the peer whose clock is slowest.
 func (s *Scenario) slowest() (frame Micros) {
-	for _, p := range s.Peers {
-		frame = max(frame, s.Frame*1_000_000/Micros(1_000_000+p.Skew)+1)
+	for p := range s.Peers {
+		least, _ := s.skews(p)
+		frame = max(frame, s.Frame*1_000_000/Micros(1_000_000+least)+1)
 	}
 	return frame
 }
@@ -166,7 +167,7 @@ func (s *Scenario) silences(late Micros) bool {
 			end -= f.For - f.By
 		case Down: // it comes up by three messages, each of which may be late eight times
 			end += 3 * 17 * (late + by + 25*Millisecond)
-		case Duplicate, Crash, Leave, Halt, Diverge, Stray, Forge, Change, Equivocate, Misreport:
+		case Duplicate, Skew, Crash, Leave, Halt, Diverge, Stray, Forge, Change, Equivocate, Misreport:
 			continue
 		default:
 		}

@@ -261,6 +261,9 @@ func shorterFaults(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool)
 		for edit(&s, try, func(c *Scenario) { c.Faults[i].At = (c.Faults[i].At / 2).round() }) {
 			cut = true
 		}
+		for edit(&s, try, func(c *Scenario) { c.Faults[i].Skew /= 2 }) {
+			cut = true
+		}
 		for edit(&s, try, func(c *Scenario) { c.Faults[i].Tick /= 2 }) {
 			cut = true
 		}

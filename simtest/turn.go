@@ -13,7 +13,7 @@ func (p *peer[S, I]) frame(at time.Duration) {
 	if p.gone || p.err != nil {
 		return
 	}
-	p.m.at(at+p.period, int(p.self), 0)
+	p.m.at(at+p.period(), int(p.self), 0)
 	now := p.clock
 	p.clock += p.m.s.Frame.Duration()
 	if p.frozen > 0 {
