@@ -47,10 +47,11 @@ const (
 	Diverge Kind = "diverge"
 )
 
-// Kinds lists every kind.
+// Kinds lists every kind. Hostile peers draw from a sequence by place in it, so new ones come last.
 var Kinds = [...]Kind{
-	Loss, Bursts, Delay, Reorder, Duplicate, Block, Partition, Clog, Throttle, Down, Freeze, Skew, Crash, Leave, Halt, Diverge,
+	Loss, Bursts, Delay, Reorder, Duplicate, Block, Partition, Clog, Throttle, Down, Freeze, Crash, Leave, Halt, Diverge,
 	Corrupt, Truncate, Stray, Forge, Change, Equivocate, Misreport, Flood,
+	Skew,
 }
 
 // nature says what kind of thing a kind is.
