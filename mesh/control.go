@@ -59,6 +59,18 @@ func (m *Mesh) receiveControl(l *link, b []byte) {
 		m.receiveLeave(l, c)
 	case wire.Disagree:
 		m.receiveDisagree(l, c)
+	case wire.Accuse:
+		m.receiveAccuse(l, c)
+	case wire.Prepare:
+		m.receivePrepare(l, c)
+	case wire.Promise:
+		m.receivePromise(l, c)
+	case wire.Propose:
+		m.receivePropose(l, c)
+	case wire.Accepted:
+		m.receiveAccepted(l, c)
+	case wire.Decide:
+		m.receiveDecide(l, c)
 	}
 }
 
@@ -71,7 +83,7 @@ func (m *Mesh) sendOwed() {
 			continue
 		}
 		m.pay(l, owesHello, func() wire.Control { return m.hello() })
-		if l.owed&owesHello != 0 {
+		if l.owed&owesHello != 0 || l.view.cut {
 			continue // nothing overtakes the hello
 		}
 		m.pay(l, owesStart, func() wire.Control { return m.start.msg })

@@ -10,8 +10,9 @@ const (
 	// come up or go down, which may happen any number of times.
 	maxEvents = 64
 	// maxOtherEvents is how often everything else can happen to one peer in one
-	// Poll: it resumes, finishes and is interrupted again. There is always room.
-	maxOtherEvents = 3
+	// Poll: it resumes, finishes, is interrupted again, leaves and is cut. There is
+	// always room.
+	maxOtherEvents = 5
 )
 
 // EventKind says what an [Event] is.
@@ -28,6 +29,11 @@ const (
 	PeerResumed
 	// PeerFinished: the peer has confirmed the last tick.
 	PeerFinished
+	// PeerLeft: the peer has left in an orderly way, or has lost the match, and the
+	// others go on.
+	PeerLeft
+	// PeerCut: the others have agreed to go on without the peer.
+	PeerCut
 )
 
 // String returns the kind as a few lower-case words.
@@ -43,6 +49,10 @@ func (k EventKind) String() string {
 		return "resumed"
 	case PeerFinished:
 		return "finished"
+	case PeerLeft:
+		return "left"
+	case PeerCut:
+		return "cut"
 	}
 	return "unknown event"
 }
@@ -53,6 +63,9 @@ type Event struct {
 	Peer driftback.Peer
 	// Err is set for PeerDown.
 	Err error
+	// Tick is set for PeerCut: the first tick that the peer's participants do not play.
+	// They may differ by a few ticks; see [Mesh.Cut].
+	Tick driftback.Tick
 }
 
 // Events returns what has happened since the last Poll began. The slice is

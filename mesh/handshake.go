@@ -56,6 +56,10 @@ func (m *Mesh) receiveHello(l *link, h wire.Hello) {
 		if m.phase == Joining {
 			// The process was restarted before anything was agreed with it.
 			l.hello = nil
+		} else if m.playsOn() {
+			m.leaves(l, nil)
+			m.turnAway(l)
+			return
 		} else {
 			m.end(&LostError{Peer: l.peer, Tick: m.heldFrom(l)}, wire.Leave{Reason: leaveLost, Text: fmt.Sprintf("peer %d came back without the match", l.peer)})
 			return

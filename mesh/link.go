@@ -42,6 +42,7 @@ type link struct {
 	meter             meter
 	stats             LinkStats
 	prints            linkPrints
+	view              linkView
 }
 
 // owed is what has still to be sent on the reliable channel.

@@ -71,6 +71,7 @@ type Mesh struct {
 	finish       finishState
 	last         driftback.Tick // where this peer is going to finish; 0: not known
 	dispute      dispute
+	views        views
 
 	events        []Event
 	eventsDropped int
@@ -128,6 +129,7 @@ func New(c Config) (*Mesh, error) {
 	m.delays = make([]int, len(c.Players))
 	m.events = make([]Event, 0, maxEvents+maxOtherEvents*len(m.links))
 	m.prints.init(&m.cfg, m.links)
+	m.initViews()
 	m.runs = make([]byte, 0, min(len(m.own)*depth*c.Stride, wire.MaxDecoded))
 	if len(m.links) == 0 {
 		m.agree()
@@ -171,6 +173,7 @@ func (m *Mesh) Poll(now time.Duration) {
 	if m.phase == Ended {
 		return
 	}
+	m.fill()
 	m.judge(passed)
 }
 
@@ -180,8 +183,13 @@ func (m *Mesh) receive(msg transport.Message) {
 		m.refuse(Stranger)
 		return
 	}
+	if l.view.cut {
+		m.receiveCut(l, msg)
+		return
+	}
 	switch msg.Kind {
 	case transport.Up:
+		l.view.silent, l.view.gone, l.view.deaf = 0, 0, true // it says so again
 		l.up, l.greeted, l.downWhy = true, false, nil
 		l.early = nil // it may have been another process's; it is sent again
 		l.owed |= owesHello

@@ -20,9 +20,10 @@ func (m *Mesh) receivePacket(l *link, b []byte) {
 		m.refuse(Early)
 		return
 	case tag != m.tag:
-		m.refuse(OtherMatch)
+		m.receiveOtherView(l, tag)
 		return
 	}
+	l.view.known = m.views.number
 	p := &m.incoming
 	if err := p.Parse(b, m.cfg.Stride); err != nil {
 		m.refuse(Malformed)
@@ -62,11 +63,13 @@ func (m *Mesh) receiveAck(l *link, a *wire.Ack) {
 		}
 		return
 	}
-	m.refuse(BadAck)
+	if !m.receiveSharedAck(l, a) {
+		m.refuse(BadAck)
+	}
 }
 
 func (m *Mesh) receiveRun(l *link, r *wire.Run) {
-	if int(r.Participant) >= len(m.cfg.Players) || m.cfg.Players[r.Participant] != l.peer {
+	if !m.supplies(l, r) {
 		m.refuse(NotOwner)
 		return
 	}
@@ -97,7 +100,7 @@ func (m *Mesh) receiveRun(l *link, r *wire.Run) {
 // halt ends the match because of evidence against a peer.
 func (m *Mesh) halt(l *link, p driftback.Participant, t driftback.Tick, had, got []byte) {
 	err := &ConflictError{
-		Peer: l.peer, Participant: p, Tick: t,
+		Peer: m.cfg.Players[p], Participant: p, Tick: t,
 		Had: append([]byte(nil), had...), Got: append([]byte(nil), got...),
 	}
 	m.Halt(err, strings.TrimPrefix(err.Error(), "mesh: "))

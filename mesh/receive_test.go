@@ -239,7 +239,10 @@ func TestEveryRefusalAndEventHasAName(t *testing.T) {
 	}
 	require.Equal(t, "unknown refusal", Refusal(Refusals).String())
 	require.Equal(t, "unknown event", EventKind(0).String())
-	require.Equal(t, "unknown event", (PeerFinished + 1).String())
+	for kind := PeerUp; kind <= PeerCut; kind++ {
+		require.NotEqual(t, "unknown event", kind.String())
+	}
+	require.Equal(t, "unknown event", (PeerCut + 1).String())
 	require.Equal(t, "joining agreeing playing ended unknown phase",
 		Joining.String()+" "+Agreeing.String()+" "+Playing.String()+" "+Ended.String()+" "+Phase(9).String())
 }

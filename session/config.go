@@ -97,6 +97,8 @@ type Config[S any, I comparable] struct {
 	// started anew has lost the match. JoinTimeout is how long
 	// the handshake may take, 0 is DefaultJoinTimeout, None is for ever.
 	PeerTimeout, RejoinGrace, JoinTimeout time.Duration
+	// WhenLost says what happens when a peer is lost or leaves. Alike.
+	WhenLost Loss
 
 	// Predict guesses an input from the participant's newest confirmed one, which is
 	// age ticks older; nil repeats it. It must be pure. Peers may differ.
@@ -152,6 +154,8 @@ func (c Config[S, I]) filled() (Config[S, I], error) {
 		return c, fmt.Errorf("session: PredictionWindow is %d ticks: 1 to %d, 0 for %d, or None", c.PredictionWindow, mesh.MaxWindow, DefaultWindow)
 	case c.PredictionWindow == None && c.InputDelay < 1:
 		return c, fmt.Errorf("session: InputDelay is %d ticks and PredictionWindow is None: without predictions a tick needs inputs that were read before it, so the delay must be at least 1", c.InputDelay)
+	case c.WhenLost > PlayOn:
+		return c, fmt.Errorf("session: WhenLost is %d: it must be End or PlayOn", c.WhenLost)
 	case c.AtLimit > Halt:
 		return c, fmt.Errorf("session: AtLimit is %d: it must be Stall or Halt", c.AtLimit)
 	case c.AtLimit == Halt && c.PredictionWindow == None:

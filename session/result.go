@@ -46,6 +46,8 @@ const (
 	PeerInterrupted = mesh.PeerInterrupted
 	PeerResumed     = mesh.PeerResumed
 	PeerFinished    = mesh.PeerFinished
+	PeerLeft        = mesh.PeerLeft
+	PeerCut         = mesh.PeerCut
 )
 
 // Result is what one call of Tick or Poll did. Its slices are borrowed until the

@@ -33,6 +33,7 @@ type Lockstep[S any, I comparable] struct {
 
 	begun    bool
 	supplied []driftback.Tick // by participant: the first input not handed to the loop
+	cuts     []driftback.Tick // by participant: the first tick it does not play, or None
 	finishAt driftback.Tick   // None: not set
 	finished bool             // Finish has been told to the mesh
 	err      error
@@ -49,6 +50,7 @@ type Lockstep[S any, I comparable] struct {
 	stepTime  time.Duration
 	rerunTime time.Duration
 	peerStats []PeerStats
+	status    []driftback.Status
 }
 
 // New returns a session that has not yet spoken to anybody.
@@ -72,7 +74,7 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 		FingerprintEvery: c.FingerprintEvery, History: c.History,
 		Match: c.Match, Settings: m.settings(), Nonce: c.Nonce,
 		PeerTimeout: c.PeerTimeout, RejoinGrace: c.RejoinGrace, JoinTimeout: c.JoinTimeout,
-		Valid: m.valid, Buggify: c.Buggify,
+		PlayOn: c.WhenLost == PlayOn, Valid: m.valid, Buggify: c.Buggify,
 	})
 	if err != nil {
 		return nil, err
@@ -90,7 +92,7 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 	m.effects = newLedger(int(c.window())+2, c.EffectTolerance)
 	m.loop, err = rewind.New(rewind.Config[S, I]{
 		Step: c.Step, Initial: c.Initial, Inputs: m.log,
-		Depth: int(c.window()) + 2, Save: c.Save, Ran: m.effects.ran,
+		Depth: int(c.window()) + 2, Save: c.Save, Statuses: m.statuses, Ran: m.effects.ran,
 	})
 	if err != nil {
 		return nil, err
@@ -100,6 +102,8 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 		m.kept.policy = snapshot.For[S]
 	}
 	m.supplied = make([]driftback.Tick, len(c.Players))
+	m.cuts = slices.Repeat([]driftback.Tick{None}, len(c.Players))
+	m.status = make([]driftback.Status, len(c.Players))
 	m.waiting = make([]driftback.Participant, 0, len(c.Players))
 	for _, peer := range m.mesh.Peers() {
 		m.peerStats = append(m.peerStats, PeerStats{Peer: peer})
@@ -124,6 +128,7 @@ func (m *Lockstep[S, I]) settings() []wire.Setting {
 		{Name: "input layout", Value: fmt.Sprintf("%016x", m.inputs.Hash())},
 		{Name: "prediction window", Value: orNone(m.cfg.PredictionWindow)},
 		{Name: "fingerprint interval", Value: orNone(m.cfg.FingerprintEvery)},
+		{Name: "when a peer is lost", Value: m.cfg.WhenLost.String()},
 	}
 	slices.SortFunc(settings, func(a, b wire.Setting) int { return strings.Compare(a.Name, b.Name) })
 	return settings
@@ -255,6 +260,9 @@ func (m *Lockstep[S, I]) begin() {
 
 // play brings the game up to date and, given inputs, runs the next tick if it may.
 func (m *Lockstep[S, I]) play(local []I) {
+	if m.takeViews(); m.err != nil {
+		return
+	}
 	for p := range m.cfg.Players {
 		m.take(driftback.Participant(p))
 	}
@@ -321,6 +329,11 @@ func (m *Lockstep[S, I]) advance(local []I) {
 			return
 		}
 		m.take(p)
+	}
+	for p, t := range m.cuts {
+		if t != None {
+			m.take(driftback.Participant(p))
+		}
 	}
 	started := m.read()
 	_, err := m.loop.Advance()

@@ -19,6 +19,10 @@ type Stats struct {
 	Loop rewind.Counts
 	// Agreed is the newest tick to whose fingerprint every peer has agreed.
 	Agreed driftback.Tick
+	// View is how often peers have been cut, and Status who is behind each participant's
+	// input on Tick; borrowed until the next call of Stats.
+	View   int
+	Status []driftback.Status
 	// EffectsDropped and EventsDropped count what exceeded a bound.
 	EffectsDropped, EventsDropped uint64
 	// Refused counts what was dropped, by reason.
@@ -44,9 +48,11 @@ func (m *Lockstep[S, I]) Stats() Stats {
 		Advanced: m.advanced, Stalled: m.stalled,
 		Loop: m.loop.Counts(), Agreed: m.mesh.Agreed(),
 		EffectsDropped: m.effects.dropped, EventsDropped: uint64(m.mesh.EventsDropped()),
+		View: m.mesh.View(), Status: m.status,
 		Refused:  m.mesh.Refused(),
 		StepTime: m.stepTime, RerunTime: m.rerunTime,
 	}
+	m.statuses(m.loop.Next(), m.status)
 	for i := range m.peerStats {
 		m.peerStats[i].LinkStats, _ = m.mesh.Link(m.peerStats[i].Peer)
 	}

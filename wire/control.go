@@ -22,8 +22,9 @@ const (
 	MaxDelayTicks = MaxRunTicks // ticks of input delay
 )
 
-// Control is a message of the reliable channel: a [Hello], [Start], [Finish],
-// [Leave] or [Disagree], as a value.
+// Control is a message of the reliable channel, as a value: a [Hello], [Start],
+// [Finish], [Leave] or [Disagree], or one about views: [Accuse], [Prepare], [Promise],
+// [Propose], [Decide] or [Accepted].
 type Control interface{ control() }
 
 // Hello is the first message that a peer sends over a link: what must be alike on
@@ -150,7 +151,9 @@ func AppendControl(b []byte, c Control) ([]byte, error) {
 		w.tick(c.Tick)
 		w.uint64(c.Sum)
 	default:
-		w.refuse("%T is no control message as a value", c)
+		if !w.view(c) {
+			w.refuse("%T is no control message as a value", c)
+		}
 	}
 	if w.err != nil {
 		return b, w.err
@@ -227,6 +230,9 @@ func (r *reader) control() Control {
 	case kindDisagree:
 		return Disagree{Tick: r.tick(), Sum: r.uint64()}
 	default:
+		if c := r.view(kind); c != nil {
+			return c
+		}
 		r.refuse("a control message of kind %d, which does not exist", kind)
 		return nil
 	}
