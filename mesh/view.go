@@ -118,9 +118,9 @@ func (m *Mesh) install(value wire.Value, by driftback.Peer) {
 	v.decided = append(v.decided, value)
 	v.tags = append(v.tags, m.tag)
 	m.tag = m.tagOf(value)
-	if late || !v.members.Has(m.cfg.Self) {
-		if !late {
-			overtaken = m.own[0]
+	if out := !v.members.Has(m.cfg.Self); late || out {
+		if out {
+			overtaken, late = m.own[0], false
 		}
 		err := &CutOffError{View: int(v.number), By: by, Participant: overtaken, Tick: tickOf(value, overtaken), Confirmed: confirmed, Self: !late}
 		m.end(err, wire.Leave{Reason: leaveLost, Text: "it was cut off"})

@@ -24,6 +24,7 @@ func (m *match[S, I]) impair(from, to int) {
 func (m *match[S, I]) apply(c change) {
 	f := m.s.Faults[c.fault]
 	m.stop(c.fault)
+	m.disturb(c.on, f.Kind)
 	for _, d := range c.pairs {
 		if c.on {
 			m.on[c.fault][d.from][d.to]++
@@ -47,6 +48,18 @@ func (m *match[S, I]) apply(c change) {
 	}
 	for _, i := range c.peers {
 		m.peers[i].befall(c.fault, c.on)
+	}
+}
+
+// disturb notes when a fault that passes is on.
+func (m *match[S, I]) disturb(on bool, k Kind) {
+	switch {
+	case kindTraits[k].nature == ends:
+	case on:
+		m.disturbing++
+	default:
+		m.disturbing--
+		m.disturbed = m.net.Now()
 	}
 }
 

@@ -118,6 +118,9 @@ const witnessHolds = 5
 func witness(s *WitnessState, in []WitnessInput, pass *driftback.Pass) {
 	s.Digest += s.Rand.Uint64()
 	for p, i := range in {
+		if pass.Status(driftback.Participant(p)) == driftback.Replaced {
+			i.Buttons = uint16(s.Rand.Uint64()) // a bot
+		}
 		s.Digest = (s.Digest ^ uint64(i.Buttons) ^ uint64(p)<<16) * 0x9e3779b97f4a7c15
 		for _, aim := range i.Aim {
 			s.Digest = (s.Digest ^ s.Digest>>29 ^ uint64(aim)) * 0x9e3779b97f4a7c15

@@ -29,7 +29,7 @@ func Generate(seed uint64) Scenario { return Shape{}.Generate(seed) }
 // be valid.
 func (shape Shape) Generate(seed uint64) Scenario {
 	g := generate(seed, shape)
-	if h := (&draw{random(seed, streamHostile, 0)}); g.temper > calm && !g.s.HaltAtLimit && !g.s.hasNature(ends) && h.Chance(1, 7) {
+	if h := (&draw{random(seed, streamHostile, 0)}); g.temper > calm && !g.s.HaltAtLimit && !g.s.PlayOn && !g.s.hasNature(ends) && h.Chance(1, 7) {
 		g.hostile(h)
 	}
 	return g.s
@@ -59,6 +59,7 @@ func generate(seed uint64, of Shape) generator {
 	g.s.Buggify = buggify.Chance(1, 3)
 	g.edges()
 	g.skews()
+	g.losses()
 	return g
 }
 

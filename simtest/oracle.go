@@ -9,6 +9,9 @@ type oracle[S, I any] struct {
 	step   driftback.Step[S, I]
 	inputs func(p driftback.Participant, t driftback.Tick) I
 	delays []int // by participant: before that tick its input is the zero one
+	// cuts, unless it is nil, has by participant the tick from which on it is replaced and
+	// its input is the zero one.
+	cuts []driftback.Tick
 
 	state S
 	next  driftback.Tick // the world is state as this tick begins
@@ -26,7 +29,11 @@ func (o *oracle[S, I]) run() {
 	for p, delay := range o.delays {
 		var neutral I
 		o.in[p] = neutral
-		if o.next >= driftback.Tick(delay) {
+		replaced := o.cuts != nil && o.next >= o.cuts[p]
+		if replaced {
+			o.all[p] = driftback.Replaced
+		}
+		if o.next >= driftback.Tick(delay) && !replaced {
 			o.in[p] = o.inputs(driftback.Participant(p), o.next)
 		}
 	}

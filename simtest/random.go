@@ -16,6 +16,7 @@ const (
 	streamHostile
 	streamEdges
 	streamSkew
+	streamLosses
 )
 
 // random returns the generator for one purpose, and for one thing of its kind.

@@ -28,6 +28,7 @@ func (p *peer[S, I]) frame(at time.Duration) {
 	passed := min(now-p.polled, p.m.s.PeerTimeout.Duration()/4)
 	for q := range p.silent {
 		p.silent[q] += passed
+		p.missed[q] = p.missed[q] || p.m.s.PeerTimeout > 0 && p.silent[q] >= p.m.s.silence() && q != int(p.self)
 	}
 	p.polled = now
 	p.local = p.local[:0]
