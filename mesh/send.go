@@ -80,8 +80,9 @@ func (m *Mesh) flushTo(l *link) {
 		news = news || held > l.sent[i]
 		waits = waits || held > l.acked[i]
 	}
+	_, lacks := m.lacksShared()
 	every := heartbeat
-	if !waits && !m.lacks(l) && !m.lacksShared() {
+	if !waits && !m.lacks(l) && !lacks {
 		every = idleBeat
 	}
 	if l.everSent && !news && m.clock-l.lastSent < every && !m.cfg.Buggify.Fires(buggify.EarlyBeat) {

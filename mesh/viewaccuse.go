@@ -15,13 +15,15 @@ const repeatEvery = 200 * time.Millisecond
 // accusing is whom this peer accuses.
 type accusing struct {
 	silent, gone wire.Peers
-	// saidAt is when it last said so, and waited for how long it has had reason to.
-	saidAt, waited time.Duration
+	saidAt       time.Duration // when it last said so
+	// waited is for how long nobody has been added to those accused since there were
+	// any, and waitedFor who has been.
+	waited    time.Duration
+	waitedFor wire.Peers
 }
 
 // judgeLost does what has to be done about members that are silent or have left.
 func (m *Mesh) judgeLost(passed time.Duration) {
-	v := &m.views
 	if !m.cfg.PlayOn || m.phase != Playing || m.dispute.open {
 		return
 	}
@@ -38,12 +40,35 @@ func (m *Mesh) judgeLost(passed time.Duration) {
 	if m.finish.ready {
 		return
 	}
-	if v.silent|v.gone == 0 {
+	m.judgeWaiting(passed)
+}
+
+// judgeWaiting ends the match when there has been no majority for too long, and when
+// there is one that does not come to a decision. In that case whoever should lead may be
+// lost as well, which takes as long again to be noticed.
+func (m *Mesh) judgeWaiting(passed time.Duration) {
+	v := &m.views
+	accused := v.silent | v.gone
+	if accused == 0 || accused&^v.waitedFor != 0 {
 		v.waited = 0
+	}
+	if v.waitedFor |= accused; accused == 0 {
+		v.waitedFor = 0
 		return
 	}
 	v.waited += passed
-	if hopeless := !m.majority(v.members &^ v.gone); hopeless || m.cfg.PeerTimeout != None && v.waited >= m.cfg.PeerTimeout {
+	if !m.majority(v.members &^ v.gone) {
+		m.endLost() // those will not come back
+		return
+	}
+	if m.cfg.PeerTimeout == None {
+		return
+	}
+	most := m.cfg.PeerTimeout
+	if m.majority(v.members &^ accused) {
+		most += m.cfg.PeerTimeout + m.cfg.RejoinGrace
+	}
+	if v.waited >= most {
 		m.endLost()
 	}
 }
@@ -72,19 +97,26 @@ func (m *Mesh) lost(l *link) *LostError {
 	return &LostError{Peer: l.peer, Tick: m.heldFrom(l), Silence: silence, Down: l.downWhy, Alone: m.playsOn()}
 }
 
-// judgeStarved ends the match when inputs that some member must hold do not come.
+// judgeStarved ends the match when inputs that some member must hold do not come,
+// although all members are there.
 func (m *Mesh) judgeStarved(passed time.Duration) {
 	v := &m.views
-	for p, t := range v.cuts {
-		if t == never || m.histories[p].held >= t {
-			continue
-		}
-		if v.starved += passed; m.longEnough(v.starved) {
-			m.end(m.lost(m.linkTo(m.cfg.Players[p])), wire.Leave{Reason: leaveLost, Text: fmt.Sprintf("nobody has sent it the last inputs of participant %d", p)})
-		}
+	p, lacks := m.lacksShared()
+	if !lacks {
+		v.starved = 0
 		return
 	}
-	v.starved = 0
+	if v.silent|v.gone != 0 || v.frozen != 0 {
+		return
+	}
+	for i := range m.links {
+		if l := &m.links[i]; !l.view.cut && !m.hears(l) {
+			return
+		}
+	}
+	if v.starved += passed; m.longEnough(v.starved) {
+		m.end(m.lost(m.linkTo(m.cfg.Players[p])), wire.Leave{Reason: leaveLost, Text: fmt.Sprintf("nobody has sent it the last inputs of participant %d", p)})
+	}
 }
 
 // leaves notes that a member has left for good.

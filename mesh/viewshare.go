@@ -53,17 +53,17 @@ func (m *Mesh) fill() {
 	}
 }
 
-// lacksShared reports whether this peer waits for inputs of a participant that was cut.
-func (m *Mesh) lacksShared() bool {
+// lacksShared returns a participant that was cut and of which this peer waits for inputs.
+func (m *Mesh) lacksShared() (q driftback.Participant, lacks bool) {
 	if m.views.number == 0 {
-		return false
+		return 0, false
 	}
 	for p, t := range m.views.cuts {
 		if t != never && m.histories[p].held < t {
-			return true
+			return driftback.Participant(p), true
 		}
 	}
-	return false
+	return 0, false
 }
 
 // putAcks adds what a packet to a peer acknowledges.

@@ -89,34 +89,54 @@ func (p *peer) holds(q driftback.Participant) driftback.Tick {
 	}
 }
 
-// requireSurvivors runs the match until every peer that is awake is in a view and has
-// gone on for n ticks, and holds against each other what they know.
-func (m *match) requireSurvivors(view int, n driftback.Tick) {
+// requireSurvivors runs the match until every peer that is awake has cut the
+// participants of the lost and has gone on for n ticks, and holds against each other
+// what they know.
+func (m *match) requireSurvivors(n driftback.Tick, lost ...driftback.Peer) {
 	m.t.Helper()
 	from := driftback.Tick(0)
-	inView := func() bool {
+	m.runWhile(1500, "not everybody has cut the lost", func() bool {
+		m.requireNoErrors()
 		for _, p := range m.awake() {
 			from = max(from, p.tick())
-			if p.session.Stats().View < view {
-				return false
+			for _, q := range lost {
+				if _, ok := p.session.Cut(driftback.Participant(q)); !ok {
+					return true
+				}
 			}
 		}
-		return true
-	}
-	m.runWhile(1000, "not in the view", func() bool { return !inView() })
-	m.runWhile(2000, "no progress after the cut", func() bool {
+		return false
+	})
+	m.runWhile(3000, "no progress after the cut", func() bool {
+		m.requireNoErrors()
 		for _, p := range m.awake() {
-			require.NoError(m.t, p.err)
 			if p.confirmed < from+n {
 				return true
 			}
 		}
 		return false
 	})
+	m.requireOneView()
+	require.Len(m.t, m.awake(), len(m.peers)-len(lost))
+}
+
+// requireNoErrors fails the test when a match has ended for a peer whose loop runs.
+func (m *match) requireNoErrors() {
+	m.t.Helper()
+	for _, p := range m.peers {
+		if !p.asleep {
+			require.NoError(m.t, p.err, "peer %d, in frame %d", p.self, m.frames)
+		}
+	}
+}
+
+// requireOneView holds against each other what the survivors know.
+func (m *match) requireOneView() {
+	m.t.Helper()
 	first := m.awake()[0]
 	for _, p := range m.awake() {
 		s := p.session.Stats()
-		require.Equal(m.t, view, s.View, "peer %d", p.self)
+		require.Equal(m.t, first.session.Stats().View, s.View, "peer %d", p.self)
 		for q := range p.config.Players {
 			q := driftback.Participant(q)
 			want, cut := first.session.Cut(q)
@@ -158,7 +178,7 @@ func TestTheSurvivorsOfACrashGoOnFromTheSameTick(t *testing.T) {
 			m.run(30)
 			low, high := m.held(driftback.Participant(c.lost))
 			require.Less(t, low, high, "the control: some survivors hold more of the lost player's inputs than others")
-			m.requireSurvivors(1, 200)
+			m.requireSurvivors(200, c.lost)
 			for _, p := range m.awake() {
 				cut, ok := p.session.Cut(driftback.Participant(c.lost))
 				require.True(t, ok)
@@ -186,3 +206,267 @@ func only(events []session.Event, kind mesh.EventKind) (list []session.Event) {
 	}
 	return list
 }
+
+func TestTwoThatCrashAtOnceAreCutTogetherOrOneAfterTheOther(t *testing.T) {
+	for name, c := range map[string]struct {
+		peers int
+		lost  []driftback.Peer
+	}{
+		"two of five, the first": {5, []driftback.Peer{0, 1}},
+		"two of five":            {5, []driftback.Peer{1, 4}},
+		"three of eight":         {8, []driftback.Peer{0, 1, 7}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newViewMatch(t, c.peers, nil)
+			link := loopback.Impairment{Latency: 30 * ms, Loss: 0.2}
+			m.impair(link)
+			m.runUntil(100)
+			blocked := link
+			blocked.Blocked = true
+			for i, lost := range c.lost {
+				m.impairOne(lost, driftback.Peer(2+i), blocked)
+			}
+			m.run(3)
+			for _, lost := range c.lost {
+				m.peers[lost].crash()
+			}
+			m.impair(link)
+			m.requireSurvivors(100, c.lost...)
+		})
+	}
+}
+
+func TestACrashAtAnyMomentOfAViewChange(t *testing.T) {
+	// Peer 3 is lost; peer 0, who decides, or peer 2, who may be the only one to hold
+	// what peer 3 did last, follows at any moment of what comes then.
+	views := map[int]int{}
+	lowered := 0
+	for _, second := range []driftback.Peer{0, 2} {
+		for after := range 40 {
+			if testing.Short() && after%4 != 0 {
+				continue
+			}
+			m := newViewMatch(t, 5, nil)
+			link := loopback.Impairment{Latency: 25 * ms, Jitter: 5 * ms}
+			m.impair(link)
+			m.runUntil(60)
+			for _, p := range m.peers {
+				if p.self != 2 && p.self != 3 {
+					m.impairOne(3, p.self, loopback.Impairment{Blocked: true})
+				}
+			}
+			m.run(5)
+			m.peers[3].crash()
+			m.run(50 + after)
+			first := driftback.Tick(-1)
+			if cut, ok := m.peers[2].session.Cut(3); ok {
+				first = cut
+			}
+			m.peers[second].crash()
+			m.requireSurvivors(60, 3, second)
+			views[m.awake()[0].session.Stats().View]++
+			if cut, _ := m.awake()[0].session.Cut(3); first >= 0 && cut < first {
+				lowered++
+			}
+		}
+	}
+	t.Logf("views: %v; lowered: %d", views, lowered)
+	require.Positive(t, views[1], "both were cut together")
+	require.Positive(t, views[2], "one was cut after the other")
+}
+
+func TestWhoLeavesIsCutAndTheOthersGoOn(t *testing.T) {
+	for _, lost := range []driftback.Peer{0, 1, 2} {
+		m := newViewMatch(t, 3, func(c *session.Config[state, input]) { c.PeerTimeout = session.DefaultPeerTimeout })
+		m.impair(loopback.Impairment{Latency: 40 * ms, Jitter: 10 * ms, Loss: 0.1})
+		m.runUntil(100)
+		m.peers[lost].session.Leave()
+		m.peers[lost].asleep = true
+		require.NoError(t, m.peers[lost].end.Close())
+		from := m.frames
+		m.requireSurvivors(100, lost)
+		require.Less(t, m.frames-from, 250, "nobody waited for a time-out")
+		for _, p := range m.awake() {
+			require.Len(t, only(p.events, session.PeerLeft), 1)
+			require.Len(t, only(p.events, session.PeerCut), 1)
+			require.Empty(t, only(p.events, session.PeerInterrupted))
+		}
+		// Of the two that are left neither can go on alone.
+		last := m.awake()
+		last[0].session.Leave()
+		m.run(20)
+		require.ErrorIs(t, last[1].err, session.ErrPeerLeft)
+	}
+}
+
+func TestOfTwoThatDoNotHearEachOtherTheHigherIsCut(t *testing.T) {
+	for _, c := range [][2]driftback.Peer{{0, 1}, {0, 2}, {1, 2}, {1, 3}} {
+		for _, both := range []bool{true, false} {
+			m := newViewMatch(t, 4, nil)
+			m.impair(loopback.Impairment{Latency: 20 * ms})
+			m.runUntil(60)
+			require.NoError(t, m.net.Impair(c[0], c[1], loopback.Impairment{Blocked: true}))
+			if both {
+				require.NoError(t, m.net.Impair(c[1], c[0], loopback.Impairment{Blocked: true}))
+			}
+			m.runWhile(1000, "nobody was cut", func() bool { return m.peers[c[1]].err == nil })
+			var cut *session.CutOffError
+			require.ErrorAs(t, m.peers[c[1]].err, &cut)
+			require.ErrorIs(t, m.peers[c[1]].err, session.ErrCutOff)
+			require.True(t, cut.Self)
+			require.EqualValues(t, c[1], cut.Participant)
+			m.peers[c[1]].asleep = true
+			m.requireSurvivors(100, c[1])
+		}
+	}
+}
+
+func TestAPartitionLeavesOnlyAMajority(t *testing.T) {
+	for name, c := range map[string]struct {
+		players []driftback.Peer // who plays each participant
+		apart   []driftback.Peer
+		goOn    []driftback.Peer
+	}{
+		"two of four":                        {[]driftback.Peer{0, 1, 2, 3}, []driftback.Peer{2, 3}, nil},
+		"three of five":                      {[]driftback.Peer{0, 1, 2, 3, 4}, []driftback.Peer{1, 3}, []driftback.Peer{0, 2, 4}},
+		"three of five, without the first":   {[]driftback.Peer{0, 1, 2, 3, 4}, []driftback.Peer{1, 3, 4}, []driftback.Peer{1, 3, 4}},
+		"one with most participants of four": {[]driftback.Peer{0, 1, 2, 2, 2}, []driftback.Peer{0, 1}, []driftback.Peer{2}},
+		"one with half of the participants":  {[]driftback.Peer{0, 1, 2, 2}, []driftback.Peer{0, 1}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newEmptyMatch(t)
+			m.oracle.step = viewStep
+			for self := range c.players[len(c.players)-1] + 1 {
+				m.add(m.config(int(self), 0, func(s *session.Config[state, input]) {
+					s.Step, s.WhenLost, s.PeerTimeout, s.Players = viewStep, session.PlayOn, time.Second, c.players
+				}))
+			}
+			m.impair(loopback.Impairment{Latency: 20 * ms})
+			m.runUntil(60)
+			apart := map[driftback.Peer]bool{}
+			for _, p := range c.apart {
+				apart[p] = true
+			}
+			for _, a := range m.peers {
+				for _, b := range m.peers {
+					if apart[a.self] != apart[b.self] {
+						m.impairOne(a.self, b.self, loopback.Impairment{Blocked: true})
+					}
+				}
+			}
+			m.run(300)
+			goOn := map[driftback.Peer]bool{}
+			for _, p := range c.goOn {
+				goOn[p] = true
+			}
+			for _, p := range m.peers {
+				if goOn[p.self] {
+					require.NoError(t, p.err)
+					require.Greater(t, p.confirmed, driftback.Tick(150))
+				} else {
+					require.ErrorIs(t, p.err, session.ErrPeerLost)
+				}
+			}
+		})
+	}
+}
+
+func TestAPartitionThatHealsInTimeChangesNothing(t *testing.T) {
+	for name, frames := range map[string]int{"before anybody is accused": 50, "with accusations and promises on their way": 90} {
+		t.Run(name, func(t *testing.T) {
+			m := newViewMatch(t, 4, nil)
+			m.impair(loopback.Impairment{Latency: 20 * ms})
+			m.runUntil(60)
+			for _, a := range m.peers {
+				for _, b := range m.peers {
+					if a.self%2 != b.self%2 {
+						m.impairOne(a.self, b.self, loopback.Impairment{Blocked: true})
+					}
+				}
+			}
+			m.run(frames)
+			m.requireLive()
+			interrupted := len(only(m.peers[0].events, session.PeerInterrupted)) > 0
+			require.Equal(t, frames > 60, interrupted, "the control")
+			m.impair(loopback.Impairment{Latency: 20 * ms})
+			m.requireProgress(200)
+			for _, p := range m.peers {
+				require.Zero(t, p.session.Stats().View)
+			}
+		})
+	}
+}
+
+func TestWhoSleptForTooLongHearsThatItWasCut(t *testing.T) {
+	m := newViewMatch(t, 3, nil)
+	m.runUntil(60)
+	m.peers[1].asleep = true
+	m.requireSurvivors(100, 1)
+	m.peers[1].asleep = false
+	m.run(20)
+	require.ErrorIs(t, m.peers[1].err, session.ErrCutOff)
+	require.ErrorContains(t, m.peers[1].err, "participant 1 does not play from tick")
+	m.peers[1].asleep = true
+	m.requireSurvivors(100, 1)
+}
+
+func TestAMatchThatLostAPlayerFinishes(t *testing.T) {
+	m := newViewMatch(t, 4, nil)
+	m.impair(loopback.Impairment{Latency: 30 * ms, Loss: 0.1})
+	m.runUntil(60)
+	m.peers[0].crash()
+	m.requireSurvivors(50, 0)
+	at := driftback.Tick(0)
+	for _, p := range m.awake() {
+		at = max(at, p.tick())
+	}
+	for _, p := range m.awake() {
+		require.NoError(t, p.session.Finish(at+20))
+	}
+	m.runWhile(1000, "not finished", func() bool { return len(m.awake()) > 0 })
+	for _, p := range m.peers[1:] {
+		require.ErrorIs(t, p.err, session.ErrFinished)
+		require.Equal(t, at+20, p.confirmed)
+	}
+}
+
+func TestACrashBeforeTheLastTickKeepsNobodyFromIt(t *testing.T) {
+	// One survivor has every input of the lost player and could end; the other lacks
+	// some, and only the first can give them to it.
+	m := newViewMatch(t, 3, nil)
+	m.runUntil(60)
+	m.align()
+	at := m.peers[0].tick() + 4
+	m.finish(at)
+	m.impairOne(2, 1, loopback.Impairment{Blocked: true})
+	m.run(20)
+	require.Equal(t, at, m.peers[0].confirmed)
+	require.Less(t, m.peers[1].confirmed, at)
+	m.peers[2].crash()
+	m.runWhile(1000, "not finished", func() bool { return len(m.awake()) > 0 })
+	for _, p := range m.peers[:2] {
+		require.ErrorIs(t, p.err, session.ErrFinished)
+		require.Equal(t, at, p.confirmed)
+	}
+}
+
+func TestAWarmFrameAfterACutAllocatesNothing(t *testing.T) {
+	m := newViewMatch(t, 3, nil)
+	m.runUntil(60)
+	m.peers[2].crash()
+	m.requireSurvivors(200, 2)
+	turn := func() {
+		m.net.Advance(frame)
+		for _, p := range m.peers[:2] {
+			if _, err := p.session.Tick(m.net.Now()+p.drift, input{Buttons: uint16(p.tick())}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for range 100 {
+		turn()
+	}
+	require.Zero(t, testing.AllocsPerRun(200, turn))
+}
+
+func (m *match) awake2() []*peer { return m.peers[:2] }
