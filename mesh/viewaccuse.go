@@ -49,10 +49,11 @@ func (m *Mesh) judgeLost(passed time.Duration) {
 func (m *Mesh) judgeWaiting(passed time.Duration) {
 	v := &m.views
 	accused := v.silent | v.gone
-	if accused == 0 || accused&^v.waitedFor != 0 {
+	idle := accused == 0 && !v.stands && v.acceptedIn == 0
+	if idle || accused&^v.waitedFor != 0 {
 		v.waited = 0
 	}
-	if v.waitedFor |= accused; accused == 0 {
+	if v.waitedFor |= accused; idle {
 		v.waitedFor = 0
 		return
 	}
@@ -87,6 +88,13 @@ func (m *Mesh) endLost() {
 			return
 		}
 	}
+	// Nobody is silent, and yet what somebody began to decide comes to no end.
+	for i := range m.links {
+		if l := &m.links[i]; !l.view.cut && (l.peer == driftback.Peer(m.views.promised) || i == len(m.links)-1) {
+			m.end(m.lost(l), wire.Leave{Reason: leaveLost, Text: "no decision is reached"})
+			return
+		}
+	}
 }
 
 func (m *Mesh) lost(l *link) *LostError {
@@ -106,7 +114,7 @@ func (m *Mesh) judgeStarved(passed time.Duration) {
 		v.starved = 0
 		return
 	}
-	if v.silent|v.gone != 0 || v.frozen != 0 {
+	if v.silent|v.gone != 0 || v.stands || v.acceptedIn != 0 {
 		return
 	}
 	for i := range m.links {

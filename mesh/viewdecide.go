@@ -15,10 +15,12 @@ const patience = 5
 // participants has to accept.
 type acceptor struct {
 	promised uint64
-	// frozen are the peers of which nothing more counts since the promise; 0: it has
-	// been taken back, and nothing is accepted on the strength of it.
-	frozen wire.Peers
-	held   [driftback.MaxParticipants]driftback.Tick
+	// stands: the promise has not been taken back, and something may be accepted on the
+	// strength of it. frozen are the peers of which nothing more counts since, and bound
+	// says that it was made to one who has accepted a value.
+	stands, bound bool
+	frozen        wire.Peers
+	held          [driftback.MaxParticipants]driftback.Tick
 	// accepted is what was accepted last, in the ballot acceptedIn; 0: nothing was.
 	acceptedIn uint64
 	accepted   wire.Value
@@ -28,18 +30,25 @@ type acceptor struct {
 type round struct {
 	ballot  uint64 // 0: there is none
 	highest uint64 // the highest that was heard of
-	lost    wire.Peers
-	bound   bool
+	// suspects are not asked; lost are they and those that the value this peer has
+	// accepted gives up.
+	suspects, lost wire.Peers
 	// promises and votes are who has promised and who has accepted.
 	promises, votes wire.Peers
 	held            [driftback.MaxParticipants]driftback.Tick
-	best            uint64 // the ballot in which value was accepted; 0: it is new
+	accepted        [driftback.MaxPeers]vote // by peer: what it has accepted
 	value           wire.Value
 	proposing       bool
 	sentAt          time.Duration
 	repeats         int
 	begunAt         time.Duration
 	begun           bool
+}
+
+// vote is what a member has accepted; in ballot 0 it was nothing.
+type vote struct {
+	ballot uint64
+	value  wire.Value
 }
 
 // leader returns who decides how to go on without some members.
@@ -61,41 +70,56 @@ func (m *Mesh) givenUp(value *wire.Value) (lost wire.Peers) {
 }
 
 // lead begins, repeats or drops a round of this peer's.
-func (m *Mesh) lead(lost wire.Peers) {
+func (m *Mesh) lead(suspects wire.Peers) {
 	v := &m.views
 	r := &v.round
-	if lost.Has(m.cfg.Self) {
-		lost = 0 // the others will say
+	if suspects.Has(m.cfg.Self) {
+		suspects = 0 // the others will say
 	}
+	lost := suspects
 	if v.acceptedIn != 0 {
 		lost |= m.givenUp(&v.accepted)
 	}
-	if lost == 0 || lost.Has(m.cfg.Self) || m.leader(lost) != m.cfg.Self || !m.majority(v.members&^lost) {
-		*r = round{highest: r.highest, begun: r.begun, begunAt: r.begunAt}
+	if lost == 0 && v.acceptedIn == 0 || lost.Has(m.cfg.Self) || m.leader(lost) != m.cfg.Self || !m.majority(v.members&^suspects) {
+		if r.ballot != 0 {
+			*r = round{highest: r.highest, begun: r.begun, begunAt: r.begunAt}
+		}
 		return
 	}
 	switch {
-	case r.ballot == 0, r.lost != lost && !r.proposing, v.promised > r.ballot, r.repeats >= patience:
-		if r.begun && m.clock-r.begunAt < repeatEvery && r.lost == lost {
+	case r.ballot == 0, r.suspects != suspects, v.promised > r.ballot, r.repeats >= patience:
+		if r.begun && m.clock-r.begunAt < m.pause() && r.suspects == suspects {
 			return
 		}
-		m.prepare(lost)
+		m.prepare(suspects, lost)
 	case m.clock-r.sentAt >= repeatEvery:
 		r.repeats++
 		m.ask()
 	}
 }
 
+// pause is how long a round lasts at least: of two that both lead, the lower has time
+// to come to an end.
+func (m *Mesh) pause() time.Duration {
+	rank := 1
+	for i := range m.links {
+		if l := &m.links[i]; !l.view.cut && l.peer < m.cfg.Self {
+			rank++
+		}
+	}
+	return time.Duration(rank) * repeatEvery
+}
+
 // prepare begins a new round.
-func (m *Mesh) prepare(lost wire.Peers) {
+func (m *Mesh) prepare(suspects, lost wire.Peers) {
 	v := &m.views
 	highest := max(v.round.highest, v.promised)
 	if highest>>8 >= wire.MaxBallot>>8 {
 		return // somebody has used them up
 	}
 	ballot := (highest>>8+1)<<8 | uint64(m.cfg.Self)
-	v.round = round{ballot: ballot, highest: ballot, lost: lost, bound: v.acceptedIn != 0, begun: true, begunAt: m.clock}
-	m.promise(ballot, lost)
+	v.round = round{ballot: ballot, highest: ballot, suspects: suspects, lost: lost, begun: true, begunAt: m.clock}
+	m.promise(ballot, lost, v.acceptedIn != 0)
 	m.ask()
 	m.count(m.cfg.Self, m.answer())
 }
@@ -107,13 +131,12 @@ func (m *Mesh) ask() {
 	r.sentAt = m.clock
 	for i := range m.links {
 		l := &m.links[i]
-		if l.view.cut || r.lost.Has(l.peer) || !l.up || !l.greeted {
-			continue
-		}
-		if r.proposing {
+		switch {
+		case l.view.cut || r.suspects.Has(l.peer) || !l.up || !l.greeted:
+		case !r.proposing:
+			m.sendControl(l, wire.Prepare{View: v.number + 1, Ballot: r.ballot, Lost: r.lost, Bound: v.bound})
+		case !m.givenUp(&r.value).Has(l.peer):
 			m.sendControl(l, wire.Propose{View: v.number + 1, Ballot: r.ballot, Value: r.value})
-		} else {
-			m.sendControl(l, wire.Prepare{View: v.number + 1, Ballot: r.ballot, Lost: r.lost, Bound: r.bound})
 		}
 	}
 }
@@ -136,12 +159,12 @@ func (m *Mesh) receivePrepare(l *link, p wire.Prepare) {
 	if !m.votes(l, p.View) {
 		return
 	}
-	if p.Ballot>>8 == 0 || driftback.Peer(p.Ballot) != l.peer || p.Lost == 0 || p.Lost&^v.members != 0 ||
-		p.Lost.Has(m.cfg.Self) || p.Lost.Has(l.peer) {
+	if p.Ballot>>8 == 0 || driftback.Peer(p.Ballot) != l.peer || p.Lost&^v.members != 0 || p.Lost.Has(l.peer) ||
+		!p.Bound && (p.Lost == 0 || p.Lost.Has(m.cfg.Self)) {
 		m.refuse(BadVote)
 		return
 	}
-	if p.Ballot < v.promised || p.Ballot == v.promised && v.frozen == 0 {
+	if p.Ballot < v.promised || p.Ballot == v.promised && !v.stands {
 		m.turnDown(l, p.Ballot)
 		return
 	}
@@ -155,15 +178,15 @@ func (m *Mesh) receivePrepare(l *link, p wire.Prepare) {
 		if lost.Has(l.peer) || !p.Bound && p.Lost&^agreed != 0 {
 			return
 		}
-		m.promise(p.Ballot, p.Lost)
+		m.promise(p.Ballot, p.Lost, p.Bound)
 	}
 	m.sendControl(l, m.answer())
 }
 
 // promise makes a promise, and freezes what is held of the peers that are lost.
-func (m *Mesh) promise(ballot uint64, lost wire.Peers) {
+func (m *Mesh) promise(ballot uint64, lost wire.Peers, bound bool) {
 	v := &m.views
-	v.promised, v.frozen = ballot, lost
+	v.promised, v.frozen, v.stands, v.bound = ballot, lost, true, bound
 	v.round.highest = max(v.round.highest, ballot)
 	for p := range m.histories {
 		v.held[p] = min(m.histories[p].held, v.cuts[p])
@@ -195,8 +218,8 @@ func (m *Mesh) turnDown(l *link, ballot uint64) {
 			return
 		}
 		// The promise was taken back: what was said of that ballot does not hold.
-		v.promised, v.frozen = (ballot>>8+1)<<8, 0
-		m.limit()
+		v.promised = (ballot>>8 + 1) << 8
+		m.takeBack()
 	}
 	m.sendControl(l, wire.Promise{View: v.number + 1, Ballot: v.promised})
 }
@@ -204,10 +227,13 @@ func (m *Mesh) turnDown(l *link, ballot uint64) {
 // thaw takes a promise back when its reasons are gone and nothing was accepted.
 func (m *Mesh) thaw(lost wire.Peers) {
 	v := &m.views
-	if v.frozen == 0 || v.acceptedIn != 0 || v.frozen&^lost == 0 {
-		return
+	if v.stands && !v.bound && v.acceptedIn == 0 && v.frozen&^lost != 0 {
+		m.takeBack()
 	}
-	v.frozen = 0
+}
+
+func (m *Mesh) takeBack() {
+	m.views.stands, m.views.bound, m.views.frozen = false, false, 0
 	m.limit()
 }
 
@@ -230,7 +256,7 @@ func (m *Mesh) receivePromise(l *link, p wire.Promise) {
 func (m *Mesh) count(from driftback.Peer, p wire.Promise) {
 	v := &m.views
 	r := &v.round
-	if r.ballot == 0 || p.Ballot != r.ballot || r.proposing || r.lost.Has(from) {
+	if r.ballot == 0 || p.Ballot != r.ballot || r.proposing || r.suspects.Has(from) {
 		return
 	}
 	for _, h := range p.Held {
@@ -239,36 +265,62 @@ func (m *Mesh) count(from driftback.Peer, p wire.Promise) {
 			return
 		}
 	}
-	if p.Accepted != nil && p.AcceptedBallot > r.best {
-		if p.AcceptedBallot >= r.ballot || m.ill(p.Accepted) != "" {
+	if p.Accepted != nil {
+		if p.AcceptedBallot == 0 || p.AcceptedBallot >= r.ballot || m.ill(p.Accepted) != "" {
 			m.refuse(BadVote)
 			return
 		}
-		r.best, r.value = p.AcceptedBallot, *p.Accepted
+		r.accepted[from] = vote{p.AcceptedBallot, *p.Accepted}
 	}
 	for _, h := range p.Held {
 		r.held[h.Participant] = max(r.held[h.Participant], h.Tick)
 	}
 	r.promises |= wire.PeersOf(from)
-	if v.members&^r.lost&^r.promises == 0 {
+	if v.members&^r.suspects&^r.promises == 0 {
 		m.propose()
 	}
 }
 
+// forced returns the value that may have been decided already, if there is one. One that
+// so many have not accepted that no majority is left, and have now promised not to, has
+// not been and never will be.
+func (m *Mesh) forced() (value wire.Value, ok bool) {
+	v := &m.views
+	r := &v.round
+	best := uint64(0)
+	for _, a := range r.accepted {
+		if a.ballot <= best {
+			continue
+		}
+		others := wire.Peers(0)
+		for peer := range driftback.Peer(driftback.MaxPeers) {
+			if r.promises.Has(peer) && r.accepted[peer].ballot < a.ballot {
+				others |= wire.PeersOf(peer)
+			}
+		}
+		if m.majority(v.members &^ others) {
+			best, value = a.ballot, a.value
+		}
+	}
+	return value, best != 0
+}
+
 // propose asks to accept what has to be: what may have been accepted already, or else
-// that the lost are cut where the last survivor's inputs of theirs end.
+// that the suspects are cut where the last survivor's inputs of theirs end. Without any
+// nobody is: that sets free whoever has accepted something else.
 func (m *Mesh) propose() {
 	v := &m.views
 	r := &v.round
-	if r.best == 0 {
-		r.value = wire.Value{}
+	value, ok := m.forced()
+	if !ok {
 		for p, peer := range m.cfg.Players {
-			if r.lost.Has(peer) || v.cuts[p] != never {
-				r.value.Cuts = append(r.value.Cuts, wire.Cut{Participant: driftback.Participant(p), Tick: min(r.held[p], v.cuts[p])})
+			if r.suspects.Has(peer) || v.cuts[p] != never {
+				value.Cuts = append(value.Cuts, wire.Cut{Participant: driftback.Participant(p), Tick: min(r.held[p], v.cuts[p])})
 			}
 		}
 	}
-	if v.promised != r.ballot || v.frozen == 0 || m.ill(&r.value) != "" || !m.accept(r.ballot, r.value) {
+	r.value = value
+	if v.promised != r.ballot || !v.stands || m.ill(&r.value) != "" || !m.accept(r.ballot, r.value) {
 		r.repeats = patience
 		return
 	}
@@ -302,7 +354,7 @@ func (m *Mesh) receivePropose(l *link, p wire.Propose) {
 	switch {
 	case p.Ballot > v.promised: // it has not asked before
 		m.refuse(BadVote)
-	case p.Ballot < v.promised, v.frozen == 0, v.acceptedIn < p.Ballot && !m.accept(p.Ballot, p.Value):
+	case p.Ballot < v.promised, !v.stands, v.acceptedIn < p.Ballot && !m.accept(p.Ballot, p.Value):
 		m.turnDown(l, p.Ballot)
 	default:
 		m.sendControl(l, wire.Accepted{View: p.View, Ballot: p.Ballot})

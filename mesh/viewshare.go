@@ -16,8 +16,10 @@ func (m *Mesh) limit() {
 		if h.held < v.cuts[p] {
 			limit = v.cuts[p]
 		}
-		frozen := v.frozen.Has(m.cfg.Players[p]) || v.frozen != 0 && v.cuts[p] != never
-		if frozen && v.held[p] < v.cuts[p] {
+		if m.cfg.Players[p] == m.cfg.Self {
+			continue
+		}
+		if frozen := v.frozen.Has(m.cfg.Players[p]) || v.stands && v.cuts[p] != never; frozen && v.held[p] < v.cuts[p] {
 			limit = min(limit, v.held[p])
 		}
 		if v.acceptedIn != 0 {

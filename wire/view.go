@@ -39,10 +39,11 @@ type Prepare struct {
 	// View is the view to be decided.
 	View   uint64
 	Ballot uint64
-	// Lost are the members of the view before that are not asked.
+	// Lost are the members of the view before of which nothing more is to count.
 	Lost Peers
 	// Bound says that the sender has accepted a value itself, so that the view must
-	// be decided whatever has become of the reasons for it.
+	// be decided whatever has become of the reasons for it. Those that are lost may
+	// then be asked as well.
 	Bound bool
 }
 
@@ -81,7 +82,8 @@ type Cut struct {
 }
 
 // Value is what a view is about: all participants that are cut in it, in ascending
-// order, those that earlier views cut among them. There is one at least.
+// order, those that earlier views cut among them. A view that cuts nobody else ends a
+// disagreement about one that would have.
 type Value struct{ Cuts []Cut }
 
 func (Accuse) control()   {}
@@ -157,9 +159,6 @@ func (w *writer) cuts(list []Cut) {
 }
 
 func (w *writer) value(v *Value) {
-	if len(v.Cuts) == 0 {
-		w.refuse("a view in which nobody is cut")
-	}
 	w.cuts(v.Cuts)
 	w.b = append(w.b, 0) // who joins
 }
@@ -207,9 +206,6 @@ func (r *reader) cuts() (list []Cut) {
 
 func (r *reader) value() Value {
 	v := Value{Cuts: r.cuts()}
-	if len(v.Cuts) == 0 {
-		r.refuse("a view in which nobody is cut")
-	}
 	if n := r.byte(); n != 0 {
 		r.refuse("%d peers join, and none can", n)
 	}

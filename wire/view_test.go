@@ -33,6 +33,7 @@ func viewVectors() []controlVector {
 		{"a proposal", wire.Propose{View: 1, Ballot: 0x100, Value: one}},
 		{"a proposal to cut everybody", wire.Propose{View: 1, Ballot: 0x100, Value: everybody}},
 		{"a decision", wire.Decide{View: 1, Value: one}},
+		{"a decision to cut nobody", wire.Decide{View: 1}},
 		{"a proposal is accepted", wire.Accepted{View: 1, Ballot: 0x100}},
 	}
 }
@@ -84,7 +85,8 @@ func (d *byDocument) cuts(what string) (n int) {
 }
 
 func (d *byDocument) value() {
-	if d.cuts("cut") == 0 || d.u8() != 0 {
+	d.cuts("cut")
+	if d.u8() != 0 {
 		refuse("value")
 	}
 }
@@ -132,7 +134,6 @@ func TestAMessageAboutViewsIsRefusedByName(t *testing.T) {
 		"a promise whose participants fall":    {"09 01 01 02 02 00 01 00 00", "participant 1 after participant 2"},
 		"a promise of a tick below all":        {"09 01 01 02 01 00 02 01 00", "a tick that is not between 0"},
 		"a promise of more than there are":     {"09 01 01 11" + strings.Repeat("00", 40), "they must ascend"},
-		"a proposal that cuts nobody":          {"0a 01 01 00 00", "a view in which nobody is cut"},
 		"a proposal in which somebody joins":   {"0a 01 01 01 02 00 01", "1 peers join, and none can"},
 		"a decision without a value":           {"0b 01", "cut short"},
 		"a decision with something after it":   {"0b 01 01 02 00 00 00", "1 bytes follow the end"},
@@ -156,7 +157,6 @@ func TestAMessageAboutViewsBeyondABoundIsNotAppended(t *testing.T) {
 		"view":                    wire.Accuse{View: wire.MaxView + 1},
 		"ballot":                  wire.Accepted{Ballot: wire.MaxBallot + 1},
 		"accepted ballot":         wire.Promise{Accepted: &wire.Value{Cuts: one}, AcceptedBallot: wire.MaxBallot + 1},
-		"nobody is cut":           wire.Decide{},
 		"too many":                wire.Decide{Value: wire.Value{Cuts: make([]wire.Cut, 17)}},
 		"participants that fall":  wire.Promise{Held: append([]wire.Cut{{Participant: 3}}, one...)},
 		"a participant too high":  wire.Promise{Held: []wire.Cut{{Participant: 16}}},
@@ -176,8 +176,8 @@ func TestAnyMessageAboutViewsComesBackAsItWent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		view, ballot := rapid.Uint64Range(0, wire.MaxView).Draw(t, "view"), rapid.Uint64Range(0, wire.MaxBallot).Draw(t, "ballot")
 		peers := func() wire.Peers { return wire.Peers(rapid.Uint64().Draw(t, "peers")) }
-		cuts := func(least int) (list []wire.Cut) {
-			for p := range rapid.IntRange(least, 16).Draw(t, "cuts") {
+		cuts := func() (list []wire.Cut) {
+			for p := range rapid.IntRange(0, 16).Draw(t, "cuts") {
 				list = append(list, wire.Cut{Participant: driftback.Participant(p), Tick: anyTick(t, wire.MaxTick, "tick")})
 			}
 			return list
@@ -189,15 +189,15 @@ func TestAnyMessageAboutViewsComesBackAsItWent(t *testing.T) {
 		case 1:
 			c = wire.Prepare{View: view, Ballot: ballot, Lost: peers(), Bound: rapid.Bool().Draw(t, "bound")}
 		case 2:
-			p := wire.Promise{View: view, Ballot: ballot, Held: cuts(0)}
+			p := wire.Promise{View: view, Ballot: ballot, Held: cuts()}
 			if rapid.Bool().Draw(t, "accepted") {
-				p.Accepted, p.AcceptedBallot = &wire.Value{Cuts: cuts(1)}, ballot
+				p.Accepted, p.AcceptedBallot = &wire.Value{Cuts: cuts()}, ballot
 			}
 			c = p
 		case 3:
-			c = wire.Propose{View: view, Ballot: ballot, Value: wire.Value{Cuts: cuts(1)}}
+			c = wire.Propose{View: view, Ballot: ballot, Value: wire.Value{Cuts: cuts()}}
 		case 4:
-			c = wire.Decide{View: view, Value: wire.Value{Cuts: cuts(1)}}
+			c = wire.Decide{View: view, Value: wire.Value{Cuts: cuts()}}
 		case 5:
 			c = wire.Accepted{View: view, Ballot: ballot}
 		}
