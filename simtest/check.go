@@ -45,9 +45,6 @@ func (p *peer[S, I]) check(r *session.Result, err error) {
 	if !p.truth.begun { // its world is another
 		p.truth.begin(p.seed)
 	}
-	if p.seeView(); m.violation != nil {
-		return
-	}
 	next, final := p.next, p.final
 	p.checkOrder(r, final)
 	p.checkInputs()

@@ -1,6 +1,7 @@
 package simtest
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -43,6 +44,9 @@ func (p *peer[S, I]) frame(at time.Duration) {
 	stats := p.session.Stats()
 	for i := range stats.Peers {
 		p.m.measured = max(p.m.measured, stats.Peers[i].RoundTrip+2*stats.Peers[i].Jitter)
+	}
+	if !errors.Is(err, session.ErrCutOff) { // that is a view in which it does not play
+		p.seeView()
 	}
 	p.checkTraffic(now, r.Tick > p.next, &stats)
 	p.tally.count(at, p.next, driftback.Tick(p.m.s.Ticks), &r, &stats)
