@@ -263,5 +263,14 @@ func (m *Mesh) receiveOtherView(l *link, tag uint16) {
 			return
 		}
 	}
-	m.refuse(OtherMatch)
+	if !m.expectsView() {
+		m.refuse(OtherMatch)
+	}
+}
+
+// expectsView reports whether the others may be in a view that this peer has not heard
+// of yet.
+func (m *Mesh) expectsView() bool {
+	v := &m.views
+	return m.playsOn() && (v.silent|v.gone != 0 || v.stands || v.acceptedIn != 0)
 }

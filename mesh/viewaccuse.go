@@ -77,14 +77,14 @@ func (m *Mesh) judgeWaiting(passed time.Duration) {
 // endLost ends the match because too few are left to go on.
 func (m *Mesh) endLost() {
 	for i := range m.links {
-		l := &m.links[i]
-		switch {
-		case l.view.cut:
-		case l.view.left && l.view.told != nil:
-			m.end(l.view.told, wire.Leave{Reason: leaveLeft, Text: "another peer left"})
-			return
-		case l.view.left || m.views.silent.Has(l.peer):
+		if l := &m.links[i]; !l.view.cut && (m.views.silent.Has(l.peer) || l.view.left && l.view.told == nil) {
 			m.end(m.lost(l), wire.Leave{Reason: leaveLost, Text: fmt.Sprintf("it lost peer %d", l.peer)})
+			return
+		}
+	}
+	for i := range m.links {
+		if l := &m.links[i]; !l.view.cut && l.view.left {
+			m.end(l.view.told, wire.Leave{Reason: leaveLeft, Text: "another peer left"})
 			return
 		}
 	}
@@ -190,7 +190,11 @@ func (m *Mesh) receiveAccuse(l *link, a wire.Accuse) {
 	if a.View > m.views.number {
 		return // it speaks of others than we do
 	}
+	news := l.view.silent != a.Silent || l.view.gone != a.Left
 	l.view.silent, l.view.gone = a.Silent, a.Left
+	if r := &m.views.round; news && r.ballot != 0 && !r.proposing && !r.promises.Has(l.peer) {
+		m.askOne(l) // it may have had no reason to promise before
+	}
 }
 
 // hears reports whether a peer has been heard of late.

@@ -127,17 +127,21 @@ func (m *Mesh) prepare(suspects, lost wire.Peers) {
 // ask sends what the round asks of the members that take part.
 func (m *Mesh) ask() {
 	v := &m.views
-	r := &v.round
-	r.sentAt = m.clock
+	v.round.sentAt = m.clock
 	for i := range m.links {
-		l := &m.links[i]
-		switch {
-		case l.view.cut || r.suspects.Has(l.peer) || !l.up || !l.greeted:
-		case !r.proposing:
-			m.sendControl(l, wire.Prepare{View: v.number + 1, Ballot: r.ballot, Lost: r.lost, Bound: v.bound})
-		case !m.givenUp(&r.value).Has(l.peer):
-			m.sendControl(l, wire.Propose{View: v.number + 1, Ballot: r.ballot, Value: r.value})
-		}
+		m.askOne(&m.links[i])
+	}
+}
+
+func (m *Mesh) askOne(l *link) {
+	v := &m.views
+	r := &v.round
+	switch {
+	case l.view.cut || r.suspects.Has(l.peer) || !l.up || !l.greeted:
+	case !r.proposing:
+		m.sendControl(l, wire.Prepare{View: v.number + 1, Ballot: r.ballot, Lost: r.lost, Bound: v.bound})
+	case !m.givenUp(&r.value).Has(l.peer):
+		m.sendControl(l, wire.Propose{View: v.number + 1, Ballot: r.ballot, Value: r.value})
 	}
 }
 
