@@ -53,6 +53,9 @@ func (m *match[S, I]) lostWrongly(self driftback.Peer, err error) string {
 	if left := m.s.playsOn() && (named.err != nil || !p.view.members[named.self]); left {
 		return m.mustGoOn(self)
 	}
+	if lost.Alone && (m.disturbing > 0 || m.net.Now()-m.disturbed < m.outlook.losing) {
+		return m.mustGoOn(self) // what was begun to be decided while others were lost may come to no end
+	}
 	if heard := p.silent[lost.Peer]; heard < m.s.silence() {
 		return fmt.Sprintf("it had listened to peer %d in vain for only %v of %v", lost.Peer, heard, m.s.silence())
 	}
