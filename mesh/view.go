@@ -230,7 +230,9 @@ func (m *Mesh) sendDecisions() {
 func (m *Mesh) receiveDecide(l *link, d wire.Decide) {
 	v := &m.views
 	switch {
-	case !m.cfg.PlayOn || m.phase != Playing || d.View == 0:
+	case m.phase != Playing:
+		m.refuse(Early)
+	case !m.cfg.PlayOn || d.View == 0:
 		m.refuse(BadVote)
 	case d.View <= v.number:
 		if !slices.Equal(d.Value.Cuts, v.decided[d.View-1].Cuts) {

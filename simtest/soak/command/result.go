@@ -38,7 +38,9 @@ type SimResult struct {
 	Resimulated uint64        `json:"resimulated"` // ticks
 	Deepest     int           `json:"deepest"`     // ticks
 	Stalls      uint64        `json:"stalls"`
-	Undone      uint64        `json:"undone"` // effects
+	Views       uint64        `json:"views"`       // how often survivors went on without somebody
+	ViewMatches uint64        `json:"viewMatches"` // in how many matches
+	Undone      uint64        `json:"undone"`      // effects
 	Datagrams   uint64        `json:"datagrams"`
 	Lost        uint64        `json:"lost"`
 	Blocked     uint64        `json:"blocked"`
@@ -210,7 +212,7 @@ func (j *job) simResult(s *soak.Summary) SimResult {
 		Command: "sim", Game: j.game.name, Commit: commitText(),
 		FirstSeed: s.First, Seeds: s.Asked, Matches: s.Matches, Players: s.Shape.Players, Ticks: s.Shape.Ticks, Ended: s.Ended, Parallel: s.Parallel, Twice: s.Twice,
 		WallSeconds: s.Wall.Seconds(), All: speed(s.All, s.Parallel), TwoPeers: speed(s.TwoPeers, s.Parallel),
-		Events: s.Events, Rollbacks: s.Rollbacks, Resimulated: s.Resimulated, Deepest: s.Deepest, Stalls: s.Stalls,
+		Events: s.Events, Rollbacks: s.Rollbacks, Resimulated: s.Resimulated, Deepest: s.Deepest, Stalls: s.Stalls, Views: s.Views, ViewMatches: s.ViewMatches,
 		Undone: s.Undone, Datagrams: s.Datagrams, Lost: s.Lost, Blocked: s.Blocked, Faults: faults(s.Faults),
 		Forced:  forced(s.Buggified),
 		Vacuous: Vacuous{Matches: s.Vacuous, Seed: s.VacuousSeed, Why: list(s.VacuousWhy)},

@@ -25,6 +25,9 @@ func (j *job) simText(s *soak.Summary) string {
 		span(s.All.Simulated), span(s.Wall), span(s.All.PerMinute(s.Parallel)), span(s.TwoPeers.PerMinute(s.Parallel)))
 	fmt.Fprintf(&b, "There were %d events, %d rollbacks (the deepest of %d ticks), %d stalls and %d effects undone; of %d datagrams %d were lost and %d blocked.\n",
 		s.Events, s.Rollbacks, s.Deepest, s.Stalls, s.Undone, s.Datagrams, s.Lost, s.Blocked)
+	if s.Views > 0 {
+		fmt.Fprintf(&b, "In %s survivors went on without somebody, %d times altogether.\n", count(s.ViewMatches, "match"), s.Views)
+	}
 	if len(s.Faults) > 0 {
 		b.WriteString("Faults that happened, of those planned: ")
 		for i, f := range s.Faults {
