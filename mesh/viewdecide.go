@@ -41,7 +41,7 @@ type round struct {
 	proposing       bool
 	sentAt          time.Duration
 	repeats         int
-	begunAt         time.Duration
+	begunAt         time.Duration // when it was, or that of another to which a promise was made
 	begun           bool
 }
 
@@ -88,7 +88,7 @@ func (m *Mesh) lead(suspects wire.Peers) {
 	}
 	switch {
 	case r.ballot == 0, r.suspects != suspects, v.promised > r.ballot, r.repeats >= patience:
-		if r.begun && m.clock-r.begunAt < m.pause() && r.suspects == suspects {
+		if r.begun && m.clock-r.begunAt < m.pause() && (r.ballot == 0 || r.suspects == suspects) {
 			return
 		}
 		m.prepare(suspects, lost)
@@ -186,6 +186,7 @@ func (m *Mesh) receivePrepare(l *link, p wire.Prepare) {
 			return
 		}
 		m.promise(p.Ballot, p.Lost, p.Bound)
+		v.round.begun, v.round.begunAt = true, m.clock // that one has its time
 	}
 	m.sendControl(l, m.answer())
 }

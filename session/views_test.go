@@ -9,7 +9,9 @@ import (
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/mesh"
 	"github.com/driftback/driftback/session"
+	"github.com/driftback/driftback/transport"
 	"github.com/driftback/driftback/transport/loopback"
+	"github.com/driftback/driftback/wire"
 )
 
 // viewStep is step for any number of participants, and notices who is behind each.
@@ -470,3 +472,69 @@ func TestAWarmFrameAfterACutAllocatesNothing(t *testing.T) {
 }
 
 func (m *match) awake2() []*peer { return m.peers[:2] }
+
+func TestTicksRunAgainForWhoIsReplacedAlthoughNoInputChanges(t *testing.T) {
+	// The lost player pressed nothing, which is what others guessed, and what its
+	// replacement does: the step is told who is behind it, and nothing else changes.
+	m := newViewMatch(t, 3, nil)
+	pressed := m.script
+	m.script = func(p int, t driftback.Tick) input {
+		if p == 1 {
+			return input{}
+		}
+		return pressed(p, t)
+	}
+	m.impair(loopback.Impairment{Latency: 30 * ms})
+	m.runUntil(60)
+	m.peers[1].crash()
+	m.run(50)
+	for _, p := range m.awake() {
+		require.Greater(t, p.tick(), p.holds(1), "the control: ticks ran as if it played")
+	}
+	m.requireSurvivors(100, 1)
+}
+
+func TestInputsBeyondTheCutAreTakenBack(t *testing.T) {
+	// Peer 1 holds more of the lost player's inputs than others and says that it does
+	// not: they are cut where the others' end, and it goes on from there like them.
+	var taps []*tap
+	m := newMatchOver(t, 4, func(e *loopback.Endpoint) transport.Transport {
+		taps = append(taps, &tap{Endpoint: e})
+		return taps[len(taps)-1]
+	}, func(c *session.Config[state, input]) {
+		c.Step, c.WhenLost, c.PeerTimeout = viewStep, session.PlayOn, time.Second
+	})
+	m.oracle.step = viewStep
+	m.runUntil(60)
+	for _, to := range []driftback.Peer{0, 2} {
+		m.impairOne(3, to, loopback.Impairment{Blocked: true})
+	}
+	// It has confirmed none of them as long as it lacks another's too.
+	taps[0].datagram = func(to driftback.Peer, b []byte, pass func(b []byte)) {
+		pass(rewrite(t, b, func(p *wire.Packet) {
+			if to == 1 && m.peers[1].session.Stats().View == 0 {
+				p.Runs = nil
+			}
+		}))
+	}
+	m.run(5)
+	m.peers[3].crash()
+	low, high := m.held(3)
+	require.Less(t, low, high, "the control")
+	require.Equal(t, high, m.peers[1].holds(3))
+	lies := 0
+	taps[1].reliable = func(_ driftback.Peer, b []byte, pass func(b []byte)) {
+		pass(rewriteControl(t, b, func(c wire.Control) wire.Control {
+			if p, ok := c.(wire.Promise); ok && len(p.Held) > 0 {
+				lies++
+				p.Held[0].Tick = low
+				return p
+			}
+			return c
+		}))
+	}
+	m.requireSurvivors(100, 3)
+	require.Positive(t, lies)
+	cut, _ := m.peers[1].session.Cut(3)
+	require.Equal(t, low, cut)
+}
