@@ -26,6 +26,9 @@ func five(faults ...simtest.Fault) simtest.Scenario {
 	return s
 }
 
+// crashed is one in which a peer does so.
+var crashed = five(simtest.Fault{Kind: simtest.Crash, At: 3 * simtest.Second, From: []int{2}})
+
 // finished returns the peers that have confirmed the last tick.
 func finished(s *simtest.Scenario, r *simtest.Report) (list []int) {
 	for i, p := range r.Peers {
