@@ -142,5 +142,8 @@ func controlVectors() []controlVector {
 		{"a leave without a word", wire.Leave{Reason: 255}},
 		{"a leave with many", wire.Leave{Text: strings.Repeat("é", wire.MaxText/2)}},
 		{"a disagreement", wire.Disagree{Tick: 1 << 31, Sum: 0xfeedfacecafebeef}},
+		{"a message", wire.Message{Taken: 300, Data: []byte("ready?")}},
+		{"a message without data", wire.Message{Taken: wire.MaxTaken}},
+		{"a message of the largest size", wire.Message{Data: []byte(strings.Repeat("m", wire.MaxMessage))}},
 	}
 }
