@@ -84,7 +84,7 @@ func (m *Mesh) receiveFinish(l *link, f wire.Finish) {
 		return
 	}
 	l.finished, l.finish = true, f
-	m.note(Event{Kind: PeerFinished, Peer: l.peer})
+	m.note(Event{Kind: PeerFinished, Peer: l.peer, Tick: f.At})
 	m.judgeLast()
 	m.judgeFinish()
 }
@@ -97,7 +97,8 @@ func (m *Mesh) judgeFinish() {
 	tired := m.longEnough(m.finish.waited)
 	for i := range m.links {
 		l := &m.links[i]
-		gone := m.longEnough(l.silence) // until then it may come back, and need this peer's inputs
+		// Until then it may come back, and need this peer's inputs.
+		gone := m.longEnough(l.silence) || l.next != nil
 		switch {
 		case !l.finished:
 			if !gone {
@@ -158,6 +159,7 @@ func (m *Mesh) receiveLeave(l *link, leave wire.Leave) {
 	case leaveRefused:
 		m.endTold(l, leave, ErrRefused, wire.Leave{Reason: leaveRefused, Text: "another peer refused the match"})
 	default:
+		m.note(Event{Kind: PeerLeft, Peer: l.peer, Err: &ToldError{Peer: l.peer, Tick: leave.Tick, Words: leave.Text, Err: ErrPeerLeft}})
 		m.endTold(l, leave, ErrPeerLeft, wire.Leave{Reason: leaveLeft, Text: "another peer left"})
 	}
 }

@@ -33,30 +33,52 @@ func (m *Mesh) hello() wire.Hello {
 	return h
 }
 
-// withRoster returns the settings, sorted, with the roster among them.
-func withRoster(settings []wire.Setting, players []driftback.Peer) []wire.Setting {
+// withRoster returns the settings, sorted, with those of the mesh's own among them.
+func withRoster(c Config) []wire.Setting {
 	var roster strings.Builder
-	for p, peer := range players {
+	for p, peer := range c.Players {
 		if p > 0 {
 			roster.WriteByte(' ')
 		}
 		fmt.Fprintf(&roster, "%d", peer)
 	}
-	all := append(slices.Clone(settings), wire.Setting{Name: rosterSetting, Value: roster.String()})
+	all := append(slices.Clone(c.Settings), wire.Setting{Name: rosterSetting, Value: roster.String()})
+	if c.avoid != "" {
+		all = append(all, wire.Setting{Name: tagSetting, Value: c.avoid})
+	}
 	slices.SortFunc(all, func(a, b wire.Setting) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
 
 func (m *Mesh) receiveHello(l *link, h wire.Hello) {
-	if l.greeted {
+	same := l.hello != nil && matchIn(l.hello) == matchIn(&h)
+	switch {
+	case l.greeted && (same || matchIn(&h) == l.past):
 		m.refuse(Malformed) // one hello for each time the link comes up
+		return
+	case matchIn(&h) == l.past:
+		l.mail.met = true // it has not come to this match yet
+		return
+	case m.phase == Ended && same:
+		l.greeted, l.mail.met = true, true
+		return
+	case m.phase == Ended || l.greeted:
+		l.mail.met = true
+		m.keep(l, h)
 		return
 	}
 	if l.hello != nil && l.hello.Nonce != h.Nonce {
-		if m.phase == Joining {
+		switch {
+		case m.phase == Joining:
 			// The process was restarted before anything was agreed with it.
 			l.hello = nil
-		} else {
+		case h.Match != m.cfg.Match && m.finish.ready:
+			// It was through, and its link went down when it had gone on.
+			l.mail.met = true
+			m.keep(l, h)
+			m.judgeFinish()
+			return
+		default:
 			m.end(&LostError{Peer: l.peer, Tick: m.heldFrom(l)}, wire.Leave{Reason: leaveLost, Text: fmt.Sprintf("peer %d came back without the match", l.peer)})
 			return
 		}
@@ -65,11 +87,13 @@ func (m *Mesh) receiveHello(l *link, h wire.Hello) {
 		m.end(err, wire.Leave{Reason: leaveRefused, Text: "the settings differ"})
 		return
 	}
-	l.greeted = true
+	l.greeted, l.mail.met = true, true
+	m.hear(l)
 	if l.hello != nil {
 		return // the same process, after its link was down
 	}
 	l.hello = &h
+	m.note(Event{Kind: PeerJoined, Peer: l.peer})
 	for i := range m.links {
 		if m.links[i].hello == nil {
 			return
@@ -102,7 +126,7 @@ func (m *Mesh) compare(l *link, h *wire.Hello) error {
 			a, ours = ours[0], ours[1:]
 			b, theirs = theirs[0], theirs[1:]
 		}
-		if a.Value != "" && b.Value != "" && a.Value != b.Value {
+		if a.Value != "" && b.Value != "" && a.Value != b.Value && a.Name != tagSetting {
 			return &MismatchError{Peer: l.peer, Setting: a.Name, Ours: a.Value, Theirs: b.Value}
 		}
 	}
@@ -154,7 +178,8 @@ func (m *Mesh) agree() {
 		b = append(append(b, s.Value...), 0)
 	}
 	m.digest = xxh3.Hash(b)
-	m.tag = uint16(m.digest) ^ uint16(m.digest>>48)
+	m.tag = tagOf(m.digest, m.avoided())
+	m.agreed = true
 
 	for p := range m.histories {
 		// Before a participant's own delay nobody can have pressed anything.
@@ -261,6 +286,8 @@ func (m *Mesh) missing() string {
 		case l.hello != nil && m.phase == Joining: // it waits for somebody, as we do
 		case l.hello != nil:
 			who = append(who, fmt.Sprintf("peer %d said hello but has not begun", l.peer))
+		case l.up && l.past.known:
+			who = append(who, fmt.Sprintf("peer %d is connected but has not come to this match after the one before", l.peer))
 		case l.up:
 			who = append(who, fmt.Sprintf("peer %d is connected but said nothing", l.peer))
 		case why != nil:

@@ -24,6 +24,11 @@ type link struct {
 	// disagreed: it has said what it found to differ.
 	disagreed bool
 
+	past  matchOf    // the newest it was in before this one, as far as is known
+	next  *nextMatch // what it has said about the one after this
+	asked bool       // it has been noted that it waits there
+	mail  mail
+
 	silence     time.Duration
 	interrupted bool
 	// balked says that the newest input that came is one that the game does not know,
