@@ -65,8 +65,6 @@ type Config struct {
 	// Buggify forces rare paths in a simulation. It is this mesh's alone, and nil in
 	// every real match.
 	Buggify *buggify.Sites
-
-	avoid string // the tag of the match before, in hexadecimal; "": there was none
 }
 
 func (c *Config) validate() error {
@@ -112,7 +110,7 @@ func (c *Config) validate() error {
 		return fmt.Errorf("mesh: Transport carries datagrams of %d bytes and an input has %d: it must carry at least %d",
 			room, c.Stride, least)
 	}
-	if _, err := wire.AppendControl(nil, wire.Hello{Settings: withRoster(*c)}); err != nil {
+	if _, err := wire.AppendControl(nil, wire.Hello{Settings: withRoster(c.Settings, c.Players)}); err != nil {
 		return fmt.Errorf("mesh: Settings cannot be sent: %w", err)
 	}
 	return nil

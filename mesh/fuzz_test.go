@@ -131,7 +131,7 @@ func FuzzReceive(f *testing.F) {
 	} {
 		all = append(all, packet(p)...)
 	}
-	settings := withRoster(Config{Players: []driftback.Peer{0, 1, 2}})
+	settings := withRoster(nil, []driftback.Peer{0, 1, 2})
 	for _, c := range []wire.Control{
 		wire.Hello{Match: 7, Nonce: 2, Settings: settings, Delays: []wire.Delay{{Participant: 1, Ticks: 1}}},
 		wire.Hello{Match: 7, Nonce: 3, Settings: settings, Delays: []wire.Delay{{Participant: 1, Ticks: 400}}},

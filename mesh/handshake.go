@@ -33,21 +33,22 @@ func (m *Mesh) hello() wire.Hello {
 	return h
 }
 
-// withRoster returns the settings, sorted, with those of the mesh's own among them.
-func withRoster(c Config) []wire.Setting {
+// withRoster returns the settings, sorted, with the roster among them.
+func withRoster(settings []wire.Setting, players []driftback.Peer) []wire.Setting {
 	var roster strings.Builder
-	for p, peer := range c.Players {
+	for p, peer := range players {
 		if p > 0 {
 			roster.WriteByte(' ')
 		}
 		fmt.Fprintf(&roster, "%d", peer)
 	}
-	all := append(slices.Clone(c.Settings), wire.Setting{Name: rosterSetting, Value: roster.String()})
-	if c.avoid != "" {
-		all = append(all, wire.Setting{Name: tagSetting, Value: c.avoid})
-	}
-	slices.SortFunc(all, func(a, b wire.Setting) int { return strings.Compare(a.Name, b.Name) })
-	return all
+	return sorted(append(slices.Clone(settings), wire.Setting{Name: rosterSetting, Value: roster.String()}))
+}
+
+// sorted sorts settings by name, in place.
+func sorted(settings []wire.Setting) []wire.Setting {
+	slices.SortFunc(settings, func(a, b wire.Setting) int { return strings.Compare(a.Name, b.Name) })
+	return settings
 }
 
 func (m *Mesh) receiveHello(l *link, h wire.Hello) {

@@ -73,7 +73,8 @@ type Mesh struct {
 	last         driftback.Tick // where this peer is going to finish; 0: not known
 	dispute      dispute
 
-	followed      bool // by a rematch, which has the links now
+	avoid         string // the tag of the match before, in hexadecimal; "": there was none
+	followed      bool   // by a rematch, which has the links now
 	events        []Event
 	eventsTold    int // how many of them a Flush has seen
 	eventsDropped int
@@ -94,7 +95,7 @@ func New(c Config) (*Mesh, error) {
 	}
 	m := &Mesh{cfg: c, span: driftback.Tick(2*(c.Window+MaxDelay) + 1)}
 	m.cfg.Players = slices.Clone(c.Players)
-	m.cfg.Settings = withRoster(c)
+	m.cfg.Settings = withRoster(c.Settings, c.Players)
 	// While the owner has not yet read what one Poll brought, the confirmed tick may
 	// move by almost a span and inputs come from almost a span beyond that. A power of
 	// two that holds as many holds MaxRedundancy too.

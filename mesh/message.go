@@ -60,7 +60,7 @@ type mail struct {
 func (m *Mesh) Messages() []Message { return m.messages }
 
 // Send sends a message of the game's to a peer: in any phase, as soon as hellos have
-// been exchanged, and after the end until [Mesh.Rematch] is called. It copies data, of 1
+// been exchanged, and after the end until another match has the links. It copies data, of 1
 // to [MaxMessage] bytes. Messages arrive once and in order, unless the link goes down:
 // then those that had not arrived are lost. The error wraps [ErrFull] or [ErrNoLink] if
 // it may be tried again.

@@ -29,43 +29,48 @@ type nextMatch struct {
 	leave *wire.Leave
 }
 
-// Rematch returns the next match over the same links, with all that has come for it
-// already; m is over then, and left if it had not ended. c.Transport need not be given. Every
-// other peer must be one of m's, and Nonce another one than m's.
+// Follow makes m, which is new, the next match over the links of old, with all that has
+// come for it already. The older match is over then, and left if it had not ended. On an
+// error both are as they were: every other peer of m's must be one of old's, and
+// Transport the same, and Nonce another one.
 //
 // Peers need not come to it at the same time: one that has not yet done so is waited for,
 // as long as JoinTimeout says.
-func (m *Mesh) Rematch(c Config) (*Mesh, error) {
+func (m *Mesh) Follow(old *Mesh) error {
 	switch {
-	case m.followed:
-		return nil, errors.New("mesh: Rematch was called before: call it on the match that it returned")
-	case c.Self != m.cfg.Self:
-		return nil, fmt.Errorf("mesh: Self is peer %d, and was peer %d in the match before", c.Self, m.cfg.Self)
-	case len(m.links) > 0 && c.Nonce == m.cfg.Nonce:
-		return nil, fmt.Errorf("mesh: Nonce is %s, as in the match before: draw it at random for each match", hex(c.Nonce))
+	case m == old || m.polled || m.phase != Joining && len(m.links) > 0:
+		return errors.New("mesh: Follow is called once, on a mesh that is new")
+	case old.followed:
+		return errors.New("mesh: a rematch has the links of this match already: follow that one")
+	case m.cfg.Self != old.cfg.Self:
+		return fmt.Errorf("mesh: Self is peer %d, and was peer %d in the match before", m.cfg.Self, old.cfg.Self)
+	case len(m.links) > 0 && m.cfg.Nonce == old.cfg.Nonce:
+		return fmt.Errorf("mesh: Nonce is %s, as in the match before: draw it at random for each match", hex(m.cfg.Nonce))
 	}
-	for p, peer := range c.Players {
-		if peer != c.Self && m.linkTo(peer) == nil {
-			return nil, fmt.Errorf("mesh: Players[%d] is peer %d, which was not in the match before: the rematch has no link to it", p, peer)
+	for i := range m.links {
+		if old.linkTo(m.links[i].peer) == nil {
+			return fmt.Errorf("mesh: peer %d was not in the match before, whose links the rematch has", m.links[i].peer)
 		}
 	}
-	c.Transport = m.cfg.Transport
-	c.avoid = m.cfg.avoid
-	if m.agreed {
-		c.avoid = strconv.FormatUint(uint64(m.tag), 16)
+	m.avoid = old.avoid
+	if old.agreed {
+		m.avoid = strconv.FormatUint(uint64(old.tag), 16)
 	}
-	n, err := New(c)
-	if err != nil {
-		return nil, err
+	if m.avoid != "" {
+		settings := sorted(append(slices.Clone(m.cfg.Settings), wire.Setting{Name: tagSetting, Value: m.avoid}))
+		if _, err := wire.AppendControl(nil, wire.Hello{Settings: settings}); err != nil {
+			return fmt.Errorf("mesh: Settings leave no room for that of a rematch: %w", err)
+		}
+		m.cfg.Settings = settings
 	}
-	if m.phase != Ended {
-		m.end(ErrLeft, wire.Leave{Reason: leaveLeft, Text: "it began another match"})
+	if old.phase != Ended {
+		old.end(ErrLeft, wire.Leave{Reason: leaveLeft, Text: "it began another match"})
 	}
-	m.followed = true
-	for i := range n.links {
-		n.follow(&n.links[i], m.linkTo(n.links[i].peer))
+	old.followed = true
+	for i := range m.links {
+		m.follow(&m.links[i], old.linkTo(m.links[i].peer))
 	}
-	return n, nil
+	return nil
 }
 
 // follow takes over a link.

@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,8 +15,9 @@ func (s *seat) rematch() {
 	s.match.t.Helper()
 	c := s.config
 	c.Match, c.Nonce = c.Match+1, c.Nonce+100
-	next, err := s.mesh.Rematch(c)
+	next, err := New(c)
 	require.NoError(s.match.t, err)
+	require.NoError(s.match.t, next.Follow(s.mesh))
 	s.config, s.mesh = c, next
 	s.read, s.confirmed = make([]driftback.Tick, len(c.Players)), 0
 }
@@ -48,21 +50,28 @@ func TestARematchIsRefusedByName(t *testing.T) {
 	m := over(t, 2, nil)
 	a := m.seats[0]
 	for want, change := range map[string]func(c *Config){
-		"mesh: Self is peer 1, and was peer 0 in the match before":                                       func(c *Config) { c.Self = 1 },
-		"mesh: Nonce is 0000000000000001, as in the match before: draw it at random for each match":      func(*Config) {},
-		"mesh: Players[2] is peer 5, which was not in the match before: the rematch has no link to it":   func(c *Config) { c.Nonce, c.Players = 9, []driftback.Peer{0, 1, 5} },
-		"mesh: Players[1] is peer 200, which was not in the match before: the rematch has no link to it": func(c *Config) { c.Nonce, c.Players = 9, []driftback.Peer{0, 200} },
-		"mesh: Players has 0 participants: from 1 to 16 are allowed":                                     func(c *Config) { c.Nonce, c.Players = 9, nil },
+		"mesh: Self is peer 1, and was peer 0 in the match before":                                  func(c *Config) { c.Self = 1 },
+		"mesh: Nonce is 0000000000000001, as in the match before: draw it at random for each match": func(c *Config) { c.Nonce = 1 },
+		"mesh: peer 5 was not in the match before, whose links the rematch has":                     func(c *Config) { c.Players = []driftback.Peer{0, 1, 5} },
+		"mesh: Settings leave no room for that of a rematch: wire: cannot be sent: 129 settings, and at most 128 are allowed": func(c *Config) {
+			for i := range wire.MaxSettings - 1 {
+				c.Settings = append(c.Settings, wire.Setting{Name: fmt.Sprintf("%03d", i)})
+			}
+		},
 	} {
 		c := a.config
+		c.Nonce = 9
 		change(&c)
-		_, err := a.mesh.Rematch(c)
-		require.EqualError(t, err, want)
+		next, err := New(c)
+		require.NoError(t, err)
+		require.EqualError(t, next.Follow(a.mesh), want)
 	}
+	require.EqualError(t, a.mesh.Follow(m.seats[1].mesh), "mesh: Follow is called once, on a mesh that is new")
 	old := a.mesh
 	a.rematch()
-	_, err := old.Rematch(a.config)
-	require.EqualError(t, err, "mesh: Rematch was called before: call it on the match that it returned")
+	again, err := New(a.config)
+	require.NoError(t, err)
+	require.EqualError(t, again.Follow(old), "mesh: a rematch has the links of this match already: follow that one")
 	require.EqualError(t, old.Send(1, []byte("x")), "mesh: a message to peer 1, but another match has the links now")
 	a.give(m.seats[1], wire.Message{Data: []byte("for the new one")})
 	old.Poll(m.now)

@@ -268,8 +268,10 @@ func (s *transcript) rematch(name string, options []string) {
 		c.Settings = append(c.Settings, wire.Setting{Name: name, Value: value})
 	}
 	phase := seat.mesh.Phase()
-	next, err := seat.mesh.Rematch(c)
+	c.Transport = seat
+	next, err := New(c)
 	require.NoError(s.t, err)
+	require.NoError(s.t, next.Follow(seat.mesh))
 	s.told(name, seat)
 	s.entered(name, seat.mesh, phase)
 	seat.config, seat.mesh = c, next

@@ -17,7 +17,7 @@ const (
 	// Stalled: no tick ran and no input was used. Try again at the next frame.
 	Stalled
 	// Ended: the match is over. The error says why, and every later call returns the
-	// same.
+	// same, with events and messages.
 	Ended
 )
 
@@ -46,7 +46,13 @@ const (
 	PeerInterrupted = mesh.PeerInterrupted
 	PeerResumed     = mesh.PeerResumed
 	PeerFinished    = mesh.PeerFinished
+	PeerJoined      = mesh.PeerJoined
+	PeerLeft        = mesh.PeerLeft
+	PeerRematch     = mesh.PeerRematch
 )
+
+// Message is what a peer's game has sent with [Lockstep.Send].
+type Message = mesh.Message
 
 // Result is what one call of Tick or Poll did. Its slices are borrowed until the
 // next call.
@@ -62,5 +68,11 @@ type Result struct {
 	WaitingFor []driftback.Participant
 	// Effects are to be played, or taken back, now.
 	Effects []Report
-	Events  []Event
+	// Events are what has happened to peers, in order. Stats counts those for which there
+	// was no room: links that come and go give way to all else.
+	Events []Event
+	// Messages are what the peers' games have sent, in order for each peer: at most
+	// mesh.MaxUntaken of each in one call. They come in every phase, also after the end,
+	// and change nothing about the match.
+	Messages []Message
 }
