@@ -88,6 +88,9 @@ func (m *Mesh) sendOwed() {
 			continue // nothing overtakes the hello
 		}
 		l.mail.said = true
+		if m.phase == Joining && l.past.known {
+			m.agreeIfAll()
+		}
 		m.pay(l, owesStart, func() wire.Control { return m.start.msg })
 		m.pay(l, owesDisagree, func() wire.Control { return m.dispute.msg() })
 		m.pay(l, owesFinish, func() wire.Control { return m.finish.msg })

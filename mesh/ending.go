@@ -143,6 +143,9 @@ func (m *Mesh) Halt(err error, words string) {
 }
 
 func (m *Mesh) receiveLeave(l *link, leave wire.Leave) {
+	if m.gaveUp(l) {
+		return
+	}
 	if m.dispute.open {
 		m.endDispute() // it leaves because of that, or takes the only witness away
 		return

@@ -95,8 +95,14 @@ func (m *Mesh) receiveHello(l *link, h wire.Hello) {
 	}
 	l.hello = &h
 	m.note(Event{Kind: PeerJoined, Peer: l.peer})
+	m.agreeIfAll()
+}
+
+// agreeIfAll agrees once every hello has come. In a rematch this peer's own have to be on
+// their way too: until then another's may be of an attempt that it has given up since.
+func (m *Mesh) agreeIfAll() {
 	for i := range m.links {
-		if m.links[i].hello == nil {
+		if l := &m.links[i]; l.hello == nil || l.past.known && l.owed&owesHello != 0 {
 			return
 		}
 	}

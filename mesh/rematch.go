@@ -26,7 +26,7 @@ func matchIn(h *wire.Hello) matchOf { return matchOf{known: true, match: h.Match
 // on the reliable channel after another hello belongs to that.
 type nextMatch struct {
 	hello wire.Hello
-	leave *wire.Leave
+	left  bool
 }
 
 // Follow makes m, which is new, the next match over the links of old, with all that has
@@ -84,13 +84,23 @@ func (m *Mesh) follow(l, old *link) {
 	if l.up {
 		l.owed = owesHello
 	}
-	if old.next == nil || m.phase == Ended {
-		return
+	switch {
+	case old.next == nil:
+	case old.next.left:
+		l.past = matchIn(&old.next.hello) // it has given that match up, and may come to this one
+	case m.phase != Ended:
+		m.receiveHello(l, old.next.hello)
 	}
-	m.receiveHello(l, old.next.hello)
-	if old.next.leave != nil && m.phase != Ended {
-		m.receiveLeave(l, *old.next.leave)
+}
+
+// gaveUp takes a leave of a peer's that had not heard from this one in this match: it has
+// given up an earlier attempt at it, and may come again.
+func (m *Mesh) gaveUp(l *link) bool {
+	if m.phase != Joining || l.hello == nil || !l.past.known || l.owed&owesHello == 0 {
+		return false
 	}
+	l.past, l.hello, l.greeted = matchIn(l.hello), nil, false
+	return true
 }
 
 // keep keeps the hello of the next match until this peer comes to it too.
@@ -108,8 +118,8 @@ func (m *Mesh) receiveBeyond(l *link, c wire.Control) {
 	if l.next == nil {
 		return
 	}
-	if leave, ok := c.(wire.Leave); ok {
-		l.next.leave = &leave
+	if _, ok := c.(wire.Leave); ok {
+		l.next.left = true
 		return
 	}
 	m.refuse(Early)

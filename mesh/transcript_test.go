@@ -49,7 +49,8 @@ var update = flag.Bool("update", false, "write the transcripts under testdata an
 //	full a / room a              a's reliable channels have no room, and have some again
 //	forge b->a 1 5: 03           a receives a packet in which b says this of participant 1
 //	message a->b: hi             a's game sends this to b's
-//	rematch a game=chess         a begins the next match, whose id and nonce are greater by 100
+//	rematch a game=chess         a begins the next match, whose id is greater by 100, or tries again
+//	                             to begin the same; its nonce is greater by 100
 //	restart b                    b's process is another one
 //	show a                       what a knows
 func TestTranscripts(t *testing.T) {
@@ -262,7 +263,9 @@ func (s *transcript) do(line string) {
 func (s *transcript) rematch(name string, options []string) {
 	seat := s.seat(name)
 	c := s.configOf(int(seat.self), seat.config.Nonce+100)
-	c.Match = seat.config.Match + 100
+	if c.Match = seat.config.Match + 100; seat.mesh.Phase() == Ended && !seat.mesh.agreed {
+		c.Match = seat.config.Match // it tries again
+	}
 	for _, option := range options {
 		name, value, _ := strings.Cut(option, "=")
 		c.Settings = append(c.Settings, wire.Setting{Name: name, Value: value})
