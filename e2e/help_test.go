@@ -249,6 +249,7 @@ var (
 	keyD       = key{"KeyD", "d", 'D', "d"}
 	keyS       = key{"KeyS", "s", 'S', "s"}
 	keyTab     = key{"Tab", "Tab", 9, ""}
+	keyEnter   = key{"Enter", "Enter", 13, "\r"}
 	keySpace   = key{"Space", " ", 32, " "}
 	arrowRight = key{"ArrowRight", "ArrowRight", 39, ""}
 )

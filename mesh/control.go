@@ -83,7 +83,10 @@ func (m *Mesh) sendOwed() {
 		if l.owed == 0 || !l.up {
 			continue
 		}
-		m.pay(l, owesHello, func() wire.Control { return m.hello() })
+		m.pay(l, owesLeave, func() wire.Control { return l.leave })
+		if l.owed&owesLeave == 0 {
+			m.pay(l, owesHello, func() wire.Control { return m.hello() })
+		}
 		if l.owed&owesHello != 0 {
 			continue // nothing overtakes the hello
 		}

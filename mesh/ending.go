@@ -181,8 +181,8 @@ func (m *Mesh) end(err error, leave wire.Leave) {
 	leave.Text = sendable(leave.Text)
 	m.sendOwed()
 	for i := range m.links {
-		if l := &m.links[i]; l.up {
-			m.sendControl(l, leave)
+		if l := &m.links[i]; l.up && !m.sendControl(l, leave) {
+			l.owed, l.leave = l.owed|owesLeave, leave
 		}
 	}
 }

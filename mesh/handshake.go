@@ -54,8 +54,13 @@ func sorted(settings []wire.Setting) []wire.Setting {
 func (m *Mesh) receiveHello(l *link, h wire.Hello) {
 	same := l.hello != nil && matchIn(l.hello) == matchIn(&h)
 	switch {
-	case l.greeted && (same || matchIn(&h) == l.past):
-		m.refuse(Malformed) // one hello for each time the link comes up
+	case l.greeted && (same || matchIn(&h) == l.past || m.phase != Ended && !l.finished && !l.left):
+		// One hello for each time the link comes up, and one more when the peer is through:
+		// whoever goes on before that leaves first.
+		m.refuse(Malformed)
+		if m.phase != Ended {
+			m.hear(l)
+		}
 		return
 	case matchIn(&h) == l.past:
 		l.mail.met = true // it has not come to this match yet

@@ -27,6 +27,7 @@ type link struct {
 	past  matchOf    // the newest it was in before this one, as far as is known
 	next  *nextMatch // what it has said about the one after this
 	asked bool       // it has been noted that it waits there
+	leave wire.Leave // what there was no room for as a match ended, for a rematch to say first
 	mail  mail
 
 	silence     time.Duration
@@ -57,6 +58,7 @@ const (
 	owesStart
 	owesFinish
 	owesDisagree
+	owesLeave
 )
 
 // LinkStats is what is known about the link to one peer.

@@ -191,7 +191,7 @@ func (m *Mesh) receive(msg transport.Message) {
 	case transport.Up:
 		l.up, l.greeted, l.downWhy = true, false, nil
 		l.early, l.next = nil, nil // they may have been another process's; they are sent again
-		l.mail = mail{}
+		l.mail, l.owed = mail{}, l.owed&^owesLeave
 		l.owed |= owesHello
 		if m.start.ready {
 			l.owed |= owesStart

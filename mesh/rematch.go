@@ -82,7 +82,7 @@ func (m *Mesh) follow(l, old *link) {
 		l.past = matchIn(old.hello)
 	}
 	if l.up {
-		l.owed = owesHello
+		l.owed, l.leave = owesHello|old.owed&owesLeave, old.leave
 	}
 	switch {
 	case old.next == nil:

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/transport"
 	"github.com/driftback/driftback/wire"
 )
 
@@ -127,19 +128,44 @@ func TestAPeerThatHasGoneOnIsDoneWithThisMatch(t *testing.T) {
 	m.finish()
 }
 
-func TestAHelloOfAnotherMatchEndsNoneThatIsPlayed(t *testing.T) {
+func TestAHelloOfAnotherMatchChangesNothingAboutOneThatIsPlayed(t *testing.T) {
 	m := playing(t, 2, nil)
 	a, b := m.seats[0], m.seats[1]
-	for i := range uint64(100) {
-		a.give(b, wire.Hello{Match: i, Nonce: 1000 + i, Settings: make([]wire.Setting, 0)})
+	hellos := func() {
+		for i := range uint64(100) {
+			a.give(b, wire.Hello{Match: i, Nonce: 1000 + i})
+		}
+		a.turn()
 	}
+	hellos()
+	require.Empty(t, a.events())
+	require.EqualValues(t, 100, a.mesh.Refused()[Malformed])
+	m.turns(3)
+	m.finish()
+
+	hellos()
+	require.Equal(t, []string{"asks for a rematch"}, a.events(), "once")
+	require.EqualValues(t, 99, a.mesh.links[0].next.hello.Match, "the newest counts")
 	a.give(b, wire.Start{})
 	a.give(b, wire.Finish{At: 1})
 	a.turn()
-	require.Equal(t, []string{"asks for a rematch"}, a.events(), "once")
-	require.EqualValues(t, 99, a.mesh.links[0].next.hello.Match, "the newest counts")
 	require.EqualValues(t, 2, a.mesh.Refused()[Early])
-	require.Equal(t, Playing, a.mesh.Phase())
+}
+
+func TestALeaveThatThereWasNoRoomForIsSaidBeforeTheHelloOfTheRematch(t *testing.T) {
+	m := playing(t, 2, nil)
+	a, b := m.seats[0], m.seats[1]
+	a.refuses = transport.ErrFull
+	a.rematch()
+	a.turn()
+	b.turn()
+	require.Equal(t, Playing, b.mesh.Phase())
+	a.refuses = nil
+	m.turns(2)
+	require.ErrorIs(t, b.mesh.Err(), ErrPeerLeft)
+	b.rematch()
+	m.turns(5)
+	m.finish()
 }
 
 func TestThePacketsOfARematchNeverCarryTheTagOfTheMatchBefore(t *testing.T) {
