@@ -195,7 +195,7 @@ func picture(t *testing.T, b *tab) {
 }
 
 // chooseAndPlayAgain picks looks with the keyboard alone, sees the other's, and does so
-// again when bots have fought the match out.
+// again when the match is won.
 func chooseAndPlayAgain(t *testing.T, browser *tab) {
 	match := start(t, "-link", "latency=20ms", "-rate", "240", "-choose", "1h")
 	tabs := [2]*tab{newTab(t, browser.ctx), newTab(t, browser.ctx)}
@@ -223,8 +223,8 @@ func chooseAndPlayAgain(t *testing.T, browser *tab) {
 	for _, b := range tabs {
 		b.until(`driftback.frame.phase === 'advanced' && document.getElementById('choose').hidden`)
 		require.Equal(t, "[2,1]", eval[string](b, `JSON.stringify(driftback.frame.view.fighters.map((f) => f.look))`))
-		require.NoError(t, chromedp.Do(b.ctx, chromedp.Click(chromedp.ID("to-bot"))))
 	}
+	require.NoError(t, chromedp.Do(left.ctx, chromedp.Click(chromedp.ID("to-bot")))) // and nobody at the right
 	for _, b := range tabs {
 		b.until(`driftback.frame.phase === 'choosing' && driftback.frame.bout === 1`)
 		require.Equal(t, "Rematch", eval[string](b, `document.getElementById('ready').textContent`))

@@ -21,7 +21,7 @@ import (
 )
 
 // limit bounds everything that the tests of this package start together.
-const limit = 2 * time.Minute
+const limit = 3 * time.Minute
 
 // program is the fighter's command, built once.
 var program string

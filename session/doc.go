@@ -18,6 +18,10 @@
 // few ticks the peers compare fingerprints of confirmed states and halt when they
 // differ.
 //
+// What no tick depends on, such as a choice of characters, peers tell each other with
+// Send, and Rematch plays the next match over the same links. A lobby is a match of which
+// no tick is run: its peers call Poll and Send until they agree, and then Rematch.
+//
 // The package owns the order in which these things happen, the effects that are
 // reported once, and statistics. It refuses to own clocks, sockets and goroutines:
 // time is an argument, and a transport is handed in.

@@ -34,6 +34,9 @@ func (m *Lockstep[S, I]) Send(to driftback.Peer, data []byte) error {
 // the new one, in which a peer is waited for, for JoinTimeout, until it comes too;
 // [PeerRematch] tells it that it is. Until Rematch is called keep calling Poll, which takes messages
 // after the end as well.
+//
+// Peers that agree on it by messages may go on before the end. Whoever does so first
+// ends m for the others with [ErrPeerLeft], and they follow.
 func (m *Lockstep[S, I]) Rematch(c Config[S, I]) (*Lockstep[S, I], error) {
 	c.Transport = m.cfg.Transport
 	next, err := New(c)

@@ -10,6 +10,7 @@ export class Choose {
   constructor(want) {
     this.want = want;
     this.frame = null;
+    this.wanted = null; // a look that was asked for by key and is not seen yet
     this.options = looks.map(({ name }, look) => {
       const label = document.createElement('label'), option = document.createElement('input');
       Object.assign(option, { type: 'radio', name: 'look', value: String(look), id: `look-${look}` });
@@ -27,8 +28,10 @@ export class Choose {
     if (!own || own.ready || e.repeat || e.ctrlKey || e.metaKey || e.altKey) return;
     if (e.target instanceof HTMLInputElement || e.target instanceof HTMLButtonElement) return; // it has keys of its own
     const step = { ArrowLeft: -1, KeyA: -1, ArrowRight: 1, KeyD: 1 }[e.code];
-    if (step) this.want({ look: (own.look + step + looks.length) % looks.length });
-    else if (e.code === 'Enter' || e.code === 'NumpadEnter') this.want({ ready: true });
+    if (step) {
+      this.wanted = ((this.wanted ?? own.look) + step + looks.length) % looks.length;
+      this.want({ look: this.wanted });
+    } else if (e.code === 'Enter' || e.code === 'NumpadEnter') this.want({ ready: true });
   }
 
   own() {
@@ -40,6 +43,7 @@ export class Choose {
     this.frame = frame;
     const own = this.own();
     byId('choose').hidden = !own;
+    if (!own || own.ready || own.look === this.wanted) this.wanted = null;
     if (!own) return '';
     const other = frame.picks[1 - frame.self];
     this.options.forEach((option, look) => {
