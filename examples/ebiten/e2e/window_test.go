@@ -16,7 +16,7 @@ import (
 )
 
 // limit bounds each test, once the command is built.
-const limit = time.Minute
+const limit = 3 * time.Minute
 
 // The shirts of the two fighters.
 var (
