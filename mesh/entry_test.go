@@ -146,10 +146,10 @@ func TestADifferentEntryForATickIsEvidence(t *testing.T) {
 		first, then wire.Entry
 		want        string
 	}{
-		"a pause where there was none":  {0, wire.EntryPause, "first none with input"},
-		"none where there was a pause":  {wire.EntryPause, 0, "first pause with input"},
-		"a resume instead of a pause":   {wire.EntryPause, wire.EntryResume, "then resume with input"},
-		"another speed":                 {wire.EntrySpeed(4), wire.EntrySpeed(5), "first speed 4/8"},
+		"a pause where there was none":  {0, wire.EntryPause, "with entry none, then"},
+		"none where there was a pause":  {wire.EntryPause, 0, "with entry pause, then"},
+		"a resume instead of a pause":   {wire.EntryPause, wire.EntryResume, "with entry resume"},
+		"another speed":                 {wire.EntrySpeed(4), wire.EntrySpeed(5), "with entry speed 4/8, then"},
 		"the same again is no evidence": {wire.EntryPause, wire.EntryPause, ""},
 	} {
 		for _, at := range []driftback.Tick{5, 7} { // the next, and one that overtakes others
@@ -173,11 +173,11 @@ func TestADifferentEntryForATickIsEvidence(t *testing.T) {
 				require.ErrorAs(t, a.mesh.Err(), &conflict)
 				in := scripted(1, at, 2)
 				require.Equal(t, &ConflictError{Peer: 1, Participant: 1, Tick: at, Had: in, Got: in, HadEntry: c.first, GotEntry: c.then}, conflict)
-				require.ErrorContains(t, conflict, "peer 1 sent two entries of participant 1 for tick")
+				require.ErrorContains(t, conflict, "peer 1 sent two inputs of participant 1 for tick")
 				require.ErrorContains(t, conflict, c.want)
 				m.seats[2].turn()
 				require.ErrorIs(t, m.seats[2].mesh.Err(), ErrHalted)
-				require.ErrorContains(t, m.seats[2].mesh.Err(), "sent two entries", "the others are told what was found")
+				require.ErrorContains(t, m.seats[2].mesh.Err(), "sent two inputs", "the others are told what was found")
 			})
 		}
 	}

@@ -71,8 +71,8 @@ type ConflictError struct {
 
 func (e *ConflictError) Error() string {
 	if e.HadEntry != e.GotEntry {
-		return fmt.Sprintf("mesh: peer %d sent two entries of participant %d for tick %d: first %v with input %x, then %v with input %x",
-			e.Peer, e.Participant, e.Tick, e.HadEntry, e.Had, e.GotEntry, e.Got)
+		return fmt.Sprintf("mesh: peer %d sent two inputs of participant %d for tick %d: first %x with entry %v, then %x with entry %v",
+			e.Peer, e.Participant, e.Tick, e.Had, e.HadEntry, e.Got, e.GotEntry)
 	}
 	return fmt.Sprintf("mesh: peer %d sent two inputs of participant %d for tick %d: first %x, then %x",
 		e.Peer, e.Participant, e.Tick, e.Had, e.Got)
