@@ -22,6 +22,7 @@ func Generate(seed uint64) Scenario {
 	if h := (&draw{random(seed, streamHostile, 0)}); g.temper > calm && !g.s.HaltAtLimit && !g.s.hasNature(ends) && h.Chance(1, 7) {
 		g.hostile(h)
 	}
+	g.generatePauses()
 	return g.s
 }
 
