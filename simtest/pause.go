@@ -99,9 +99,14 @@ func (p *peer[S, I]) act() {
 		err = p.session.SetSpeed(d.speed)
 	case doesNothing:
 	}
-	if err != nil {
+	if err != nil && !p.over(err) {
 		p.breaks(RuleState, p.next, "it cannot pause, resume or change the speed: %v", err)
 	}
+}
+
+// over reports whether an error is why the peer's match has ended, as a fault has bid it do.
+func (p *peer[S, I]) over(err error) bool {
+	return errors.Is(err, session.ErrLeft) || errors.Is(err, session.ErrHalted)
 }
 
 // checkControl compares the newest confirmed control state with what it should be.
