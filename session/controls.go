@@ -67,11 +67,8 @@ func (c *controls) claim(t driftback.Tick) *controlTick {
 // ends returns the control state after the tick's entries.
 func (s *controlTick) ends() Control {
 	after := s.begins
-	switch s.entries[pausing] {
-	case wire.EntryPause:
-		after.Paused = true
-	case wire.EntryResume:
-		after.Paused = false
+	if e := s.entries[pausing]; e != 0 {
+		after.Paused = e == wire.EntryPause
 	}
 	if eighths, ok := s.entries[speeding].Speed(); ok {
 		after.Speed = Speed(eighths)

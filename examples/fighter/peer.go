@@ -135,6 +135,7 @@ func (p *peer) notePause(r *session.Result) {
 			p.pausedBy = int(e.Participant)
 		case session.Resumed:
 			p.pausedBy = nobody
+		default: // it is not about pauses
 		}
 	}
 }
