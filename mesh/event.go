@@ -37,10 +37,15 @@ const (
 	// PeerRematch: the peer has gone on to another match over this link, and waits
 	// there.
 	PeerRematch
+	// Paused, Resumed and SpeedChanged: a participant's entry has changed what peers agree
+	// on, and is confirmed. The floor above finds these: see [Mesh.Note].
+	Paused
+	Resumed
+	SpeedChanged
 )
 
 // eventKinds has each kind's name, in a few lower-case words, and whether it is routine:
-// it may happen any number of times, and gives way to one that is not when there is no
+// it may happen any number of times in one Poll, and gives way to one that is not when there is no
 // room.
 var eventKinds = [...]struct {
 	name    string
@@ -54,6 +59,9 @@ var eventKinds = [...]struct {
 	PeerJoined:      {"joined", true},
 	PeerLeft:        {"left", false},
 	PeerRematch:     {"asks for a rematch", false},
+	Paused:          {"match paused", true},
+	Resumed:         {"match resumed", true},
+	SpeedChanged:    {"speed changed", true},
 }
 
 // String returns the kind as a few lower-case words.
@@ -70,9 +78,14 @@ type Event struct {
 	Peer driftback.Peer
 	// Tick is the first for which an input of the peer's was missing, for PeerFinished the
 	// first that does not run, and 0 before a match is played.
+	// For Paused, Resumed and SpeedChanged it is that of the entry.
 	Tick driftback.Tick
 	// Err is set for PeerDown and PeerLeft.
 	Err error
+	// Participant of Peer gave the entry, and Speed is what the speed is since, in
+	// eighths of the normal one: set for Paused, Resumed and SpeedChanged.
+	Participant driftback.Participant
+	Speed       int
 }
 
 // Events returns what has happened since the Flush before the last Poll, in order. The
@@ -80,15 +93,24 @@ type Event struct {
 func (m *Mesh) Events() []Event { return m.events }
 
 // EventsDropped returns how many events did not fit into one Poll. Only routine ones are
-// ever dropped: a link that came up or went down, and a peer that joined.
+// ever dropped: a link that came up or went down, a peer that joined, and entries, whose
+// outcome can be asked for.
 func (m *Mesh) EventsDropped() int { return m.eventsDropped }
 
-// note adds an event. Where there is no room the oldest routine one gives way, because
-// the newest say how things stand.
+// Note adds an event that the floor above has found, as it is.
+func (m *Mesh) Note(e Event) { m.add(e) }
+
+// note adds an event of a peer's, at the tick that the peer has come to.
 func (m *Mesh) note(e Event) {
 	if l := m.linkTo(e.Peer); l != nil && e.Tick == 0 && (m.phase == Playing || m.phase == Ended && m.agreed) {
 		e.Tick = m.heldFrom(l)
 	}
+	m.add(e)
+}
+
+// add adds an event. Where there is no room the oldest routine one gives way, because
+// the newest say how things stand.
+func (m *Mesh) add(e Event) {
 	routine := func(e Event) bool { return eventKinds[e.Kind].routine }
 	if routine(e) && m.cfg.Buggify.Fires(buggify.FewEvents) {
 		m.eventsDropped++

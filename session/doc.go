@@ -22,6 +22,10 @@
 // Send, and Rematch plays the next match over the same links. A lobby is a match of which
 // no tick is run: its peers call Poll and Send until they agree, and then Rematch.
 //
+// Pausing, resuming and changing the speed are inputs too: they ride with a peer's next
+// one, and take effect at its tick for everybody. Who hears of one late takes back what it
+// has run meanwhile.
+//
 // The package owns the order in which these things happen, the effects that are
 // reported once, and statistics. It refuses to own clocks, sockets and goroutines:
 // time is an argument, and a transport is handed in.

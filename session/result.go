@@ -12,7 +12,8 @@ type Phase uint8
 const (
 	// Joining: the handshake is not over. No input was used.
 	Joining Phase = iota
-	// Advanced: one tick ran, and the inputs were used.
+	// Advanced: one tick ran, and the inputs were used. Of a paused tick the step is left
+	// out.
 	Advanced
 	// Stalled: no tick ran and no input was used. Try again at the next frame.
 	Stalled
@@ -49,6 +50,9 @@ const (
 	PeerJoined      = mesh.PeerJoined
 	PeerLeft        = mesh.PeerLeft
 	PeerRematch     = mesh.PeerRematch
+	Paused          = mesh.Paused
+	Resumed         = mesh.Resumed
+	SpeedChanged    = mesh.SpeedChanged
 )
 
 // Message is what a peer's game has sent with [Lockstep.Send].

@@ -54,6 +54,7 @@ func (p *peer) choose(now time.Duration) (r session.Result, ready bool, err erro
 			}
 		case session.PeerDown:
 			c.told = pick{} // it may not have arrived
+		default: // it is not about the link
 		}
 	}
 	for _, m := range r.Messages {
@@ -121,7 +122,7 @@ func (p *peer) follow(initial sim.State) error {
 	if err != nil {
 		return err
 	}
-	p.match, p.strip, p.rate = next, strip{}, rate{}
+	p.match, p.strip, p.rate, p.pausedBy = next, strip{}, rate{}, nobody
 	return nil
 }
 

@@ -44,7 +44,11 @@ type frame struct {
 	// the next one, by side; it is nil while one is played.
 	Bout  int              `json:"bout"`
 	Picks *[sim.Sides]pick `json:"picks"`
-	End   string           `json:"end"` // why the match is over, as a sentence; else ""
+	// Paused: as the next tick begins the match is paused. PausedBy is the side that did it,
+	// or -1 while that is not confirmed, or was undone.
+	Paused   bool   `json:"paused"`
+	PausedBy int    `json:"pausedBy"`
+	End      string `json:"end"` // why the match is over, as a sentence; else ""
 
 	Tick      driftback.Tick `json:"tick"`      // the next tick to run
 	Confirmed driftback.Tick `json:"confirmed"` // the first that lacks an input
@@ -138,7 +142,7 @@ func (l *linkSetting) check() error {
 }
 
 // command is what a page asks for. It asks for one thing at a time: buttons, the
-// bot, a link, a look, or to begin.
+// bot, a pause, a link, a look, or to begin.
 type command struct {
 	// Buttons are the buttons held on the page from now on, if HasButtons. The first
 	// ones take the side over from the bot.
@@ -150,6 +154,8 @@ type command struct {
 	// Bot gives the side back to the bot. It is also asked for when the page that
 	// held the side has gone.
 	Bot bool
+	// Pause pauses the match for both, or resumes it.
+	Pause *bool
 	// Link changes the simulated link.
 	Link *linkSetting
 	// Look picks a look before a match, and Ready is the word to begin it.
@@ -166,6 +172,7 @@ func parseCommand(text []byte) (command, error) {
 		Buttons *uint16      `json:"buttons"`
 		Pressed uint16       `json:"pressed"`
 		Bot     bool         `json:"bot"`
+		Pause   *bool        `json:"pause"`
 		Link    *linkSetting `json:"link"`
 		Look    *uint8       `json:"look"`
 		Ready   bool         `json:"ready"`
@@ -181,14 +188,14 @@ func parseCommand(text []byte) (command, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return command{}, errors.New("something follows the command")
 	}
-	c := command{Pressed: asked.Pressed, Bot: asked.Bot, Link: asked.Link, Look: asked.Look, Ready: asked.Ready}
+	c := command{Pressed: asked.Pressed, Bot: asked.Bot, Pause: asked.Pause, Link: asked.Link, Look: asked.Look, Ready: asked.Ready}
 	if asked.Buttons != nil {
 		c.Buttons, c.HasButtons = *asked.Buttons, true
 	}
-	wishes := slices.DeleteFunc([]bool{c.HasButtons, c.Bot, c.Link != nil, c.Look != nil, c.Ready}, func(has bool) bool { return !has })
+	wishes := slices.DeleteFunc([]bool{c.HasButtons, c.Bot, c.Pause != nil, c.Link != nil, c.Look != nil, c.Ready}, func(has bool) bool { return !has })
 	switch {
 	case len(wishes) != 1:
-		return command{}, fmt.Errorf("the command asks for %d things: one of buttons, bot, link, look and ready is allowed", len(wishes))
+		return command{}, fmt.Errorf("the command asks for %d things: one of buttons, bot, pause, link, look and ready is allowed", len(wishes))
 	case c.Pressed != 0 && !c.HasButtons:
 		return command{}, errors.New("pressed comes without buttons")
 	case (c.Buttons|c.Pressed)&^sim.Buttons != 0:

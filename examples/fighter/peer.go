@@ -38,11 +38,15 @@ type peer struct {
 	frame    frame
 	rate     rate
 	deepest  int
+	// pausedBy is the side that has paused the match, or nobody.
+	pausedBy int
 }
+
+const nobody = -1
 
 // newPeer returns a side that is about to play over tr.
 func newPeer(self driftback.Peer, o *options, tr transport.Transport, page *pageServer) (*peer, error) {
-	p := &peer{self: self, o: o, hands: newHands(int(self), o.seed), page: page, link: o.link, choosing: &choosing{}}
+	p := &peer{self: self, o: o, hands: newHands(int(self), o.seed), page: page, link: o.link, choosing: &choosing{}, pausedBy: nobody}
 	c := p.config()
 	c.Transport = tr
 	var err error
@@ -128,10 +132,35 @@ func (p *peer) turn(now time.Duration) (r session.Result, ready bool, err error)
 		p.hands.used()
 	}
 	p.strip.note(&r)
+	p.notePause(&r)
 	if err == nil {
 		err = p.endAfter(&r)
 	}
 	return r, false, err
+}
+
+// pause asks for what a page does. Whether the match has ended is found out by Tick.
+func (p *peer) pause(wanted *bool) {
+	switch {
+	case wanted == nil || p.choosing != nil:
+	case *wanted:
+		_ = p.match.Pause()
+	default:
+		_ = p.match.Resume()
+	}
+}
+
+// notePause remembers who has paused the match, once that is confirmed.
+func (p *peer) notePause(r *session.Result) {
+	for _, e := range r.Events {
+		switch e.Kind {
+		case session.Paused:
+			p.pausedBy = int(e.Participant)
+		case session.Resumed:
+			p.pausedBy = nobody
+		default: // it is not about pauses
+		}
+	}
 }
 
 // obey does what the pages ask for.
@@ -145,6 +174,7 @@ func (p *peer) obey() {
 		case c := <-p.page.Commands():
 			p.hands.take(&c)
 			p.want(&c)
+			p.pause(c.Pause)
 			if c.Link != nil && p.impair != nil {
 				im := p.link
 				im.Latency = time.Duration(c.Link.LatencyMs) * time.Millisecond

@@ -31,6 +31,11 @@ func (p *peer) show(r *session.Result, now time.Duration, end error) {
 			f.Phase = phaseChoosing
 		}
 	}
+	if f.PausedBy = nobody; end == nil {
+		if f.Paused, _ = p.match.Paused(); f.Paused {
+			f.PausedBy = p.pausedBy
+		}
+	}
 	if end != nil && p.final(end) {
 		f.End = fmt.Sprintf("The match is over: %v.", end)
 	}
