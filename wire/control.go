@@ -23,7 +23,8 @@ const (
 )
 
 // Control is a message of the reliable channel: a [Hello], [Start], [Finish],
-// [Leave] or [Disagree], as a value.
+// [Leave] or [Disagree], or one of a transfer ([TransferOffer] and those beside it), as a
+// value.
 type Control interface{ control() }
 
 // Hello is the first message that a peer sends over a link: what must be alike on
@@ -150,7 +151,9 @@ func AppendControl(b []byte, c Control) ([]byte, error) {
 		w.tick(c.Tick)
 		w.uint64(c.Sum)
 	default:
-		w.refuse("%T is no control message as a value", c)
+		if !w.transfer(c) {
+			w.refuse("%T is no control message as a value", c)
+		}
 	}
 	if w.err != nil {
 		return b, w.err
@@ -193,7 +196,7 @@ func (w *writer) hello(h *Hello) {
 }
 
 // ParseControl reads a control message that is the whole of b and returns it as a
-// value. It keeps nothing of b. An error wraps [ErrMalformed], or is a
+// value. It keeps nothing of b, but for the bytes of a [TransferChunk]. An error wraps [ErrMalformed], or is a
 // [*VersionError] when b is a Hello of another version.
 func ParseControl(b []byte) (Control, error) {
 	r := reader{b: b}
@@ -226,6 +229,8 @@ func (r *reader) control() Control {
 		return Leave{Reason: r.byte(), Tick: r.tick(), Text: r.text("the text", MaxText)}
 	case kindDisagree:
 		return Disagree{Tick: r.tick(), Sum: r.uint64()}
+	case kindTransferOffer, kindTransferTake, kindTransferChunk, kindTransferAck, kindTransferEnd, kindTransferStop:
+		return r.transfer(kind)
 	default:
 		r.refuse("a control message of kind %d, which does not exist", kind)
 		return nil

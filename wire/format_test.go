@@ -47,6 +47,8 @@ func decodeByDocument(b []byte, stride int) (text string, err error) {
 		d.leave()
 	case kind == 5:
 		d.disagree()
+	case kind >= 13 && kind <= 18:
+		d.transfer(kind)
 	case kind >= 0x80 && kind <= 0xbf:
 		d.packet(kind, stride)
 	default:

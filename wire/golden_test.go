@@ -203,7 +203,7 @@ func describeControl(c wire.Control) string {
 	case wire.Disagree:
 		return fmt.Sprintf("disagree tick %d sum %016x\n", c.Tick, c.Sum)
 	}
-	return "unknown"
+	return describeTransfer(c)
 }
 
 // goldenText reads the file, whatever line ends it was checked out with.
