@@ -72,6 +72,8 @@ func (m *Mesh) receiveControl(l *link, b []byte) {
 		m.receiveLeave(l, c)
 	case wire.Disagree:
 		m.receiveDisagree(l, c)
+	default: // a transfer, and nobody here has one
+		m.refuse(Malformed)
 	}
 }
 

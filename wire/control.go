@@ -24,7 +24,8 @@ const (
 )
 
 // Control is a message of the reliable channel: a [Hello], [Start], [Finish],
-// [Leave], [Disagree] or [Message], as a value.
+// [Leave], [Disagree] or [Message], or one of a transfer ([TransferOffer] and those beside
+// it), as a value.
 type Control interface{ control() }
 
 // Hello is the first message that a peer sends over a link: what must be alike on
@@ -168,7 +169,9 @@ func AppendControl(b []byte, c Control) ([]byte, error) {
 	case Message:
 		w.message(&c)
 	default:
-		w.refuse("%T is no control message as a value", c)
+		if !w.transfer(c) {
+			w.refuse("%T is no control message as a value", c)
+		}
 	}
 	if w.err != nil {
 		return b, w.err
@@ -222,7 +225,7 @@ func (w *writer) message(m *Message) {
 }
 
 // ParseControl reads a control message that is the whole of b and returns it as a
-// value. It keeps nothing of b, but that a Message's Data is a part of it. An error wraps [ErrMalformed], or is a
+// value. It keeps nothing of b, but for the bytes of a [Message] and a [TransferChunk]. An error wraps [ErrMalformed], or is a
 // [*VersionError] when b is a Hello of another version.
 func ParseControl(b []byte) (Control, error) {
 	r := reader{b: b}
@@ -261,6 +264,8 @@ func (r *reader) control() Control {
 			m.Data = r.take(n)
 		}
 		return m
+	case kindTransferOffer, kindTransferTake, kindTransferChunk, kindTransferAck, kindTransferEnd, kindTransferStop:
+		return r.transfer(kind)
 	default:
 		r.refuse("a control message of kind %d, which does not exist", kind)
 		return nil

@@ -212,7 +212,7 @@ func describeControl(c wire.Control) string {
 	case wire.Message:
 		return fmt.Sprintf("message taken %d data [%x]\n", c.Taken, c.Data)
 	}
-	return "unknown"
+	return describeTransfer(c)
 }
 
 // goldenText reads the file, whatever line ends it was checked out with.
