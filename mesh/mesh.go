@@ -71,6 +71,7 @@ type Mesh struct {
 	finish       finishState
 	last         driftback.Tick // where this peer is going to finish; 0: not known
 	dispute      dispute
+	pace         ownPace
 
 	events        []Event
 	eventsDropped int
