@@ -15,6 +15,7 @@ import (
 	"github.com/driftback/driftback/inputlog"
 	"github.com/driftback/driftback/layout"
 	"github.com/driftback/driftback/mesh"
+	"github.com/driftback/driftback/pacing"
 	"github.com/driftback/driftback/rewind"
 	"github.com/driftback/driftback/snapshot"
 	"github.com/driftback/driftback/wire"
@@ -49,6 +50,7 @@ type Lockstep[S any, I comparable] struct {
 	stepTime  time.Duration
 	rerunTime time.Duration
 	peerStats []PeerStats
+	pace      pace
 }
 
 // New returns a session that has not yet spoken to anybody.
@@ -104,7 +106,7 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 	for _, peer := range m.mesh.Peers() {
 		m.peerStats = append(m.peerStats, PeerStats{Peer: peer})
 	}
-	return m, nil
+	return m, m.pace.init(c.TickRate, c.window(), len(m.peerStats))
 }
 
 // settings are what must be alike on every peer.
@@ -122,6 +124,7 @@ func (m *Lockstep[S, I]) settings() []wire.Setting {
 		{Name: "build", Value: build},
 		{Name: "state layout", Value: state},
 		{Name: "input layout", Value: fmt.Sprintf("%016x", m.inputs.Hash())},
+		{Name: "tick rate", Value: strconv.Itoa(m.cfg.TickRate)},
 		{Name: "prediction window", Value: orNone(m.cfg.PredictionWindow)},
 		{Name: "fingerprint interval", Value: orNone(m.cfg.FingerprintEvery)},
 	}
@@ -225,6 +228,7 @@ func (m *Lockstep[S, I]) turn(now time.Duration, local []I) (Result, error) {
 	}
 	m.effects.reports = m.effects.reports[:0]
 	m.result = Result{}
+	m.pace.advice.Skip = pacing.Keep
 	m.mesh.Poll(now)
 	if m.mesh.Phase() == mesh.Agreeing && !m.begun {
 		m.begin()
@@ -238,7 +242,7 @@ func (m *Lockstep[S, I]) turn(now time.Duration, local []I) (Result, error) {
 
 // standing is the result of a call that does nothing.
 func (m *Lockstep[S, I]) standing(p Phase) Result {
-	return Result{Phase: p, Tick: m.loop.Next(), Confirmed: m.confirmed()}
+	return Result{Phase: p, Tick: m.loop.Next(), Confirmed: m.confirmed(), Pace: pacing.Advice{Rate: 1}}
 }
 
 // begin starts the game from the seed that every peer had a hand in.
@@ -312,6 +316,7 @@ func (m *Lockstep[S, I]) advance(local []I) {
 	}
 	if !m.within(t) || m.mesh.Blocked() || m.cfg.Buggify.Fires(buggify.SpareStall) {
 		m.stall(t)
+		m.paced(true)
 		return
 	}
 	for i, p := range m.own {
@@ -329,6 +334,7 @@ func (m *Lockstep[S, I]) advance(local []I) {
 		return
 	}
 	m.advanced++
+	m.paced(false)
 	m.result.Phase = Advanced
 	m.result.InputFor = t + driftback.Tick(m.cfg.InputDelay)
 }
@@ -484,7 +490,7 @@ func (m *Lockstep[S, I]) conclude() Result {
 	}
 	r := &m.result
 	r.Tick, r.Confirmed = m.loop.Next(), m.confirmed()
-	r.Effects, r.Events = m.effects.reports, m.mesh.Events()
+	r.Effects, r.Events, r.Pace = m.effects.reports, m.mesh.Events(), m.pace.advice
 	switch {
 	case m.err != nil:
 		r.Phase = Ended
