@@ -35,8 +35,8 @@ import (
 // in sumMemory, which is long enough to hold against a wrong clock.
 const (
 	leadMemory = 8
-	meanMemory = 64
-	gain       = 0.012
+	meanMemory = 32
+	gain       = 0.016
 	sumGain    = gain * gain / 2
 	sumMemory  = 6000
 	maxSum     = 0.03
@@ -46,19 +46,22 @@ const (
 	// of the one who is ahead.
 	whenBehind = 4.0 / 3
 	whenAhead  = 2.0 / 3
-	maxOutput  = 0.06
+	maxOutput  = 0.12
 
-	// Where leads differ by less than this many ticks nobody need leave out a tick.
-	skipDeadBand = 0.3
+	// A game that follows the skips is where it should be but for the ticks that are owed. To take them
+	// for given would be a dead band of a tick, and to count them not at all would
+	// swing.
+	skipHold = 0.4
 	// After one tick was left out or added, the next one is not for so many calls; and one that takes
 	// the last one back not for much longer: a tick is the least that can be given, and
 	// where the leads cannot be equal with whole ticks, one is given and taken in turns.
-	skipRest, skipBackRest = 12, 90
+	skipRest, skipBackRest, skipSlowRest = 12, 90, 2
 
 	// loadMemory is how many ticks the load is averaged over, and budget what it may be: the
 	// rest of a tick's time is for drawing.
 	loadMemory = 60
 	budget     = 0.9
+	maxLoad    = 4
 
 	// A peer that has not said anything for so long is not counted.
 	maxAge = 2 * time.Second
@@ -134,10 +137,10 @@ type Regulator struct {
 	limit      float64
 	lead, mean average
 	load       average
-	sum        float64
-	owed       float64 // ticks to add, or if negative to leave out
-	rested     int     // calls since the last skip
-	last       Skip    // which that was
+	rate, skip corrector // of a game that follows the one or the other
+	owed       float64   // ticks to add, or if negative to leave out
+	rested     int       // calls since the last skip
+	last       Skip      // which that was
 }
 
 // New returns a regulator. limit is the largest lead that a peer can honestly have, in
@@ -162,34 +165,42 @@ func (r *Regulator) Tick(s Sample, others []Report) Advice {
 	lead := min(max(float64(s.Lead), -r.limit), r.limit)
 	r.lead.add(lead, leadMemory)
 	r.mean.add(lead, meanMemory)
-	r.load.add(bounded(s.Load, 0, 1/MinRate*2), loadMemory)
+	r.load.add(bounded(s.Load, 0, maxLoad), loadMemory)
 
-	goal, heaviest, heard := r.mean.value, r.load.value, 1
+	least, most, heaviest, heard := r.mean.value, r.mean.value, r.load.value, false
 	for i := range others {
 		if o := &others[i]; o.Age <= maxAge {
-			goal += bounded(o.Lead, -r.limit, r.limit)
-			heaviest = max(heaviest, o.Load)
-			heard++
+			theirs := bounded(o.Lead, -r.limit, r.limit)
+			least, most, heard = min(least, theirs), max(most, theirs), true
+			heaviest = max(heaviest, bounded(o.Load, 0, maxLoad))
 		}
 	}
-	goal /= float64(heard)
-	correction := r.correct(goal-r.lead.value, heard > 1)
-	if r.load.value > budget {
-		// It has no time for the ticks that it runs already.
-		correction = min(correction, 0)
+	err := 0.0
+	if heard {
+		err = (least+most)/2 - r.lead.value
 	}
-	rate := bounded(within(heaviest)*(1+correction), MinRate, MaxRate)
-	return Advice{Rate: rate, Skip: r.skip(goal-r.mean.value, rate, s.Stalled)}
+	// Who has no time for the ticks that it runs already is not asked for more.
+	tired := r.load.value > budget
+	base := within(heaviest)
+	a := Advice{Rate: bounded(base*(1+r.rate.correct(err, 0, tired)), MinRate, MaxRate)}
+	a.Skip = r.step(bounded(base*(1+r.skip.correct(err, r.owed, tired)), MinRate, MaxRate), base < 1, s.Stalled)
+	return a
 }
 
-// correct returns the correction of the rate for an error: how many ticks this peer has
+// corrector makes a correction of the rate of an error: how many ticks this peer has
 // less than it should.
-func (r *Regulator) correct(err float64, heard bool) float64 {
-	r.sum -= r.sum / sumMemory
-	output := bounded(gain*err+r.sum, -maxOutput, maxOutput)
+type corrector struct{ sum float64 }
+
+func (c *corrector) correct(err, owed float64, tired bool) float64 {
+	c.sum -= c.sum / sumMemory
+	wish := gain*(err-skipHold*owed) + c.sum
+	output := bounded(wish, -maxOutput, maxOutput)
+	if tired {
+		output = min(output, 0)
+	}
 	// What cannot be acted on is not learnt from, or it would have to be unlearnt.
-	if heard && output == gain*err+r.sum {
-		r.sum = bounded(r.sum+sumGain*err, -maxSum, maxSum)
+	if output == wish {
+		c.sum = bounded(c.sum+sumGain*err, -maxSum, maxSum)
 	}
 	if output > 0 {
 		return output * whenBehind
@@ -208,9 +219,8 @@ func within(load float64) float64 {
 	return max(budget/load, MinRate)
 }
 
-// skip makes of a rate a tick that is left out, or run twice, now and then. err is how many
-// ticks this peer has less than it should on average.
-func (r *Regulator) skip(err, rate float64, stalled bool) Skip {
+// step makes of a rate a tick that is left out, or run twice, now and then.
+func (r *Regulator) step(rate float64, slowed, stalled bool) Skip {
 	r.rested++
 	r.owed = bounded(r.owed+rate-1, -1, 1)
 	if stalled {
@@ -225,15 +235,14 @@ func (r *Regulator) skip(err, rate float64, stalled bool) Skip {
 	case r.owed <= -1:
 		advice = LeaveOut
 	}
-	rest := skipRest
-	if advice != r.last {
-		rest = skipBackRest
+	rest := skipBackRest
+	switch {
+	case slowed:
+		rest = skipSlowRest
+	case advice == r.last:
+		rest = skipRest
 	}
-	// Where no rate but that of an overloaded peer asks for it.
-	if rate < MinCorrection {
-		rest = 2
-	}
-	if advice == Keep || r.rested < rest || rate >= MinCorrection && math.Abs(err) < skipDeadBand && math.Abs(r.sum) < 0.001 {
+	if advice == Keep || r.rested < rest {
 		return Keep
 	}
 	r.owed, r.rested, r.last = 0, 0, advice

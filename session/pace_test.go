@@ -298,6 +298,9 @@ func TestPaceFigures(t *testing.T) {
 				}
 				w := s.walk(t, how, ignores)
 				fmt.Printf("%-36s how %d ignored by %2d: 1s: %v\n", s.name, how, ignores, w.figures(1))
+				if how == rates {
+					fmt.Printf("%-36s              5s: %v\n", "", w.figures(5))
+				}
 				if how == skips {
 					fmt.Printf("%-36s             10s: %v", "", w.figures(10))
 					for _, k := range w.walkers {
