@@ -12,27 +12,29 @@ import (
 // b the delays of the two directions in ticks. Their leads are D + a and b − D. Equal leads
 // are D = (b − a)/2, which neither can see: no link tells how its delay is divided between
 // the directions. But the sum of the leads is a + b whatever D is. So a peer that compares its
-// own lead with the mean of all leads sees D directly, in its own lead, which it measures
-// every tick and without delay; what comes late and rarely, the others' means, hardly moves.
-// That is why the two sides of the comparison are smoothed so differently: leadMemory is short,
-// since it lies inside the loop and every tick of it would have to be paid for with a lower
-// gain, and meanMemory is long, since it does not.
+// own lead with the mean of both sees D in its own lead, which it measures every tick and
+// without delay; what comes late and seldom, the other's mean, moves the goal little, since what it
+// loses this peer has gained. That is why the two sides of the comparison are smoothed so
+// differently: leadMemory is short, since it lies inside the loop, where each tick of it would have
+// to be paid for with a lower gain; meanMemory may be long.
 //
-// With more than two peers a lead is the largest over the others, and one common goal is
-// still right: the peer with the largest lead waits for one whose lead is no larger, so that
-// the largest lead falls and the smallest grows, whichever links they are made of, until all
-// are equal.
+// With more peers a lead is the largest over the others. The peer with the largest lead waits for
+// one whose lead is no larger, so that towards any common goal the largest lead falls and the smallest
+// grows, whichever links they are made of, until all are equal. The goal is halfway between these
+// two and not the mean of all: there one of eight that differs would pull the seven
+// others, if it does nothing itself, with an eighth of the gain.
 //
 // The correction is gain × error plus a sum of past errors. The gain alone would need an error
-// of a whole tick against a clock that is one per cent off. The sum learns how far off that
-// clock is and needs no error at all to hold against it. Both peers react, so that the loop's gain is
-// twice that of one: time constant 1/(2 gain), 42 ticks. The delay inside it is leadMemory and, for what the
-// other side does, the link's: some 20 ticks at 100 ms. Gain × delay, 0.5 at most, stays far from π/2,
-// where it would swing. sumGain = gain²/2 makes the pair of the two not swing either.
+// of a third of a tick, and so leads that differ by two thirds, against a clock that is one per cent
+// off. The sum learns how far off that clock is, and then needs no error. Both peers react, so that
+// the gain of the loop is 2 × gain: 0.032 a tick, a time constant of 31 ticks. The delay in it is leadMemory and, for
+// what the other side does, the link's and the other's leadMemory: 15 to 25 ticks at 100 ms one way. Gain × delay is
+// at most 0.8, half of the π/2 where it would swing. sumGain = gain²/2 lets the sum follow no faster
+// than the gain alone can damp.
 //
-// The sums of all peers could drift together, since a common change of rate alters no lead. So
-// that a match does not run faster and faster for no reason, they are forgotten
-// in sumMemory, which is long enough to hold against a wrong clock.
+// The sums of all peers could drift together, since a change of rate that is common to all
+// alters no lead. So that a match does not run faster and faster for no reason, they are
+// forgotten in sumMemory, which is long enough to hold against a wrong clock.
 const (
 	leadMemory = 8
 	meanMemory = 32
@@ -41,24 +43,28 @@ const (
 	sumMemory  = 6000
 	maxSum     = 0.03
 
-	// A peer that is behind speeds up by twice as much as the one ahead slows down: players notice
-	// a slow game sooner than a fast one, and to have fewer ticks in hand is not the fault
-	// of the one who is ahead.
+	// A peer that is behind speeds up by twice as much as the one ahead slows down: players
+	// notice a slow game sooner than a fast one, and that somebody else has no ticks in hand is
+	// not the fault of the one who is ahead.
 	whenBehind = 4.0 / 3
 	whenAhead  = 2.0 / 3
 	maxOutput  = 0.12
 
-	// A game that follows the skips is where it should be but for the ticks that are owed. To take them
-	// for given would be a dead band of a tick, and to count them not at all would
-	// swing.
-	skipHold = 0.4
-	// After one tick was left out or added, the next one is not for so many calls; and one that takes
-	// the last one back not for much longer: a tick is the least that can be given, and
-	// where the leads cannot be equal with whole ticks, one is given and taken in turns.
-	skipRest, skipBackRest, skipSlowRest = 12, 90, 2
+	// For a game that follows the skips the least step is a tick, which moves two leads apart by two, and
+	// where the leads cannot be equal with whole ticks, one is given and taken in turns. What is owed in fractions of a
+	// tick counts as given in part: to count it whole would be a dead band of a tick, in which
+	// nobody helps, and not at all would give and take for nothing where leads are equal. The gain is higher and the sum slower: an error
+	// that comes in whole ticks is seen at once, and teaches less.
+	skipHold    = 0.3
+	skipGain    = 0.024
+	skipSumGain = 0.0001
+	// After one tick was left out or added, the next one is not for so many calls; one that
+	// takes the last one back not for longer. One for an overloaded peer need not wait: nobody
+	// can be helped otherwise.
+	skipRest, skipBackRest, skipSlowRest = 12, 45, 2
 
 	// loadMemory is how many ticks the load is averaged over, and budget what it may be: the
-	// rest of a tick's time is for drawing.
+	// rest of a tick's time is for drawing. maxLoad is the largest that is counted.
 	loadMemory = 60
 	budget     = 0.9
 	maxLoad    = 4
@@ -150,7 +156,11 @@ func New(limit int) (*Regulator, error) {
 	if limit < 1 {
 		return nil, fmt.Errorf("pacing: a limit of %d ticks: at least 1 is allowed", limit)
 	}
-	return &Regulator{limit: float64(limit), rested: skipBackRest}, nil
+	return &Regulator{
+		limit: float64(limit), rested: skipBackRest,
+		rate: corrector{gain: gain, sumGain: sumGain},
+		skip: corrector{gain: skipGain, sumGain: skipSumGain},
+	}, nil
 }
 
 // Lead returns this peer's mean lead, for the others.
@@ -182,25 +192,30 @@ func (r *Regulator) Tick(s Sample, others []Report) Advice {
 	// Who has no time for the ticks that it runs already is not asked for more.
 	tired := r.load.value > budget
 	base := within(heaviest)
-	a := Advice{Rate: bounded(base*(1+r.rate.correct(err, 0, tired)), MinRate, MaxRate)}
-	a.Skip = r.step(bounded(base*(1+r.skip.correct(err, r.owed, tired)), MinRate, MaxRate), base < 1, s.Stalled)
-	return a
+	rate := bounded(base*(1+r.rate.correct(err, 0, tired)), MinRate, MaxRate)
+	skips := bounded(base*(1+r.skip.correct(err, skipHold*r.owed, tired)), MinRate, MaxRate)
+	return Advice{Rate: rate, Skip: r.step(skips, base < 1, s.Stalled)}
 }
 
-// corrector makes a correction of the rate of an error: how many ticks this peer has
-// less than it should.
-type corrector struct{ sum float64 }
+// corrector makes a correction of the rate of an error, which is how many ticks this
+// peer's lead is less than it should be.
+type corrector struct {
+	gain, sumGain float64
+	sum           float64
+}
 
-func (c *corrector) correct(err, owed float64, tired bool) float64 {
+// correct returns it. Of the error as many ticks as given are on their way. A peer that is
+// tired is not asked to run faster.
+func (c *corrector) correct(err, given float64, tired bool) float64 {
 	c.sum -= c.sum / sumMemory
-	wish := gain*(err-skipHold*owed) + c.sum
+	wish := c.gain*(err-given) + c.sum
 	output := bounded(wish, -maxOutput, maxOutput)
 	if tired {
 		output = min(output, 0)
 	}
 	// What cannot be acted on is not learnt from, or it would have to be unlearnt.
 	if output == wish {
-		c.sum = bounded(c.sum+sumGain*err, -maxSum, maxSum)
+		c.sum = bounded(c.sum+c.sumGain*err, -maxSum, maxSum)
 	}
 	if output > 0 {
 		return output * whenBehind
