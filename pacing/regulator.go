@@ -193,8 +193,11 @@ func (r *Regulator) Tick(s Sample, others []Report) Advice {
 	tired := r.load.value > budget
 	base := within(heaviest)
 	rate := bounded(base*(1+r.rate.correct(err, 0, tired)), MinRate, MaxRate)
+	// A frame in which a tick is left out takes as long as any, and those in which one is run
+	// take longer than that where the load is above 1: fewer need be left out.
+	base /= 1 + base*(1-max(r.load.value, 1))
 	skips := bounded(base*(1+r.skip.correct(err, skipHold*r.owed, tired)), MinRate, MaxRate)
-	return Advice{Rate: rate, Skip: r.step(skips, base < 1, s.Stalled)}
+	return Advice{Rate: rate, Skip: r.step(skips, heaviest > budget, s.Stalled)}
 }
 
 // corrector makes a correction of the rate of an error, which is how many ticks this

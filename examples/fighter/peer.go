@@ -20,6 +20,9 @@ import (
 // each match and agree on it where the players meet.
 const matchID = 0x66696768746572
 
+// catchUp is how many ticks are made up for at most when the loop was held up.
+const catchUp = 3
+
 // peer is one side of a match: the loop that a game would have.
 type peer struct {
 	self    driftback.Peer
@@ -42,17 +45,17 @@ func newPeer(self driftback.Peer, o *options, tr transport.Transport, page *page
 	var nonce [8]byte
 	_, _ = rand.Read(nonce[:]) // never fails, by its own documentation
 	p := &peer{self: self, o: o, hands: newHands(int(self), o.seed), page: page, link: o.link}
-	// Two that play at different rates, or to different ends, would wait for each other.
-	game := fmt.Sprintf("fighter, %d ticks a second, to the end", o.rate)
+	// Two that play to different ends would wait for each other.
+	game := "fighter, to the end"
 	if o.ticks > 0 {
-		game = fmt.Sprintf("fighter, %d ticks a second, to tick %d", o.rate, o.ticks)
+		game = fmt.Sprintf("fighter, to tick %d", o.ticks)
 	}
 	var err error
 	p.match, err = session.New(session.Config[sim.State, sim.Input]{
 		Step: sim.Step, Start: sim.Start, Valid: sim.Input.Valid,
 		Transport: tr, Self: self, Players: []driftback.Peer{0, 1},
 		Match: matchID, Game: game, Nonce: binary.LittleEndian.Uint64(nonce[:]) | 1,
-		InputDelay: o.delay, PredictionWindow: o.window, JoinTimeout: o.wait,
+		InputDelay: o.delay, PredictionWindow: o.window, JoinTimeout: o.wait, TickRate: o.rate, Clock: sinceNew(),
 	})
 	if err != nil {
 		return nil, err
@@ -61,6 +64,12 @@ func newPeer(self driftback.Peer, o *options, tr transport.Transport, page *page
 		err = p.match.Finish(driftback.Tick(o.ticks))
 	}
 	return p, err
+}
+
+// sinceNew returns a clock.
+func sinceNew() func() time.Duration {
+	start := time.Now()
+	return func() time.Duration { return time.Since(start) }
 }
 
 // outcome is how a match that reached its last tick ended.
@@ -74,19 +83,25 @@ type outcome struct {
 // way.
 func (p *peer) play(ctx context.Context) (outcome, error) {
 	start := time.Now()
-	ticks := time.NewTicker(time.Second / time.Duration(p.o.rate))
-	defer ticks.Stop()
+	period := time.Second / time.Duration(p.o.rate)
+	next := period // when the next tick is due
+	timer := time.NewTimer(next)
+	defer timer.Stop()
 	nextReport := time.Second
 	for {
 		select {
 		case <-ctx.Done():
 			p.match.Leave()
 			return outcome{}, errInterrupted
-		case <-ticks.C:
+		case <-timer.C:
 		}
 		p.obey()
 		now := time.Since(start)
 		r, err := p.match.Tick(now, p.hands.next(p.match.State()))
+		// The one who is behind plays faster and the one ahead slower. After a pause the ticks
+		// that were missed are not made up for.
+		next = max(next, now-catchUp*period) + time.Duration(float64(period)/r.Pace.Rate)
+		timer.Reset(next - time.Since(start))
 		if r.Phase == session.Advanced {
 			p.hands.used()
 		}
