@@ -16,7 +16,8 @@
 // window ahead of what is confirmed. When an input arrives that was guessed wrongly
 // the session rewinds and re-simulates, once for all that arrived together. Every
 // few ticks the peers compare fingerprints of confirmed states and halt when they
-// differ.
+// differ. Every result says how fast to go on, so that all peers predict equally many
+// ticks; package pacing has the arithmetic.
 //
 // The package owns the order in which these things happen, the effects that are
 // reported once, and statistics. It refuses to own clocks, sockets and goroutines:

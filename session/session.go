@@ -242,7 +242,7 @@ func (m *Lockstep[S, I]) turn(now time.Duration, local []I) (Result, error) {
 
 // standing is the result of a call that does nothing.
 func (m *Lockstep[S, I]) standing(p Phase) Result {
-	return Result{Phase: p, Tick: m.loop.Next(), Confirmed: m.confirmed(), Pace: pacing.Advice{Rate: 1}}
+	return Result{Phase: p, Tick: m.loop.Next(), Confirmed: m.confirmed(), Pace: pacing.Advice{Rate: m.pace.advice.Rate}}
 }
 
 // begin starts the game from the seed that every peer had a hand in.
