@@ -316,7 +316,6 @@ func (m *Lockstep[S, I]) advance(local []I) {
 	}
 	if !m.within(t) || m.mesh.Blocked() || m.cfg.Buggify.Fires(buggify.SpareStall) {
 		m.stall(t)
-		m.paced(true)
 		return
 	}
 	for i, p := range m.own {
@@ -349,6 +348,7 @@ func (m *Lockstep[S, I]) within(t driftback.Tick) bool {
 
 func (m *Lockstep[S, I]) stall(t driftback.Tick) {
 	m.stalled++
+	m.paced(true)
 	m.await()
 	if m.cfg.AtLimit == Halt && !m.within(t) {
 		why := fmt.Sprintf("tick %d is %d ticks beyond the confirmed tick %d, waiting for participants %v",
