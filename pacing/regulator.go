@@ -27,10 +27,12 @@ import (
 // The correction is gain × error plus a sum of past errors. The gain alone would need an error
 // of a third of a tick, and so leads that differ by two thirds, against a clock that is one per cent
 // off. The sum learns how far off that clock is, and then needs no error. Both peers react, so that
-// the gain of the loop is 2 × gain: 0.032 a tick, a time constant of 31 ticks. The delay in it is leadMemory and, for
-// what the other side does, the link's and the other's leadMemory: 15 to 25 ticks at 100 ms one way. Gain × delay is
-// at most 0.8, half of the π/2 where it would swing. sumGain = gain²/2 lets the sum follow no faster
-// than the gain alone can damp.
+// the gain of the loop is 2 × gain: 0.032 a tick, a time constant of 31 ticks. The delay in it is
+// leadMemory and, for the half that the other side does, the link too: 8 to 16 ticks at 100 ms one
+// way, and gain × delay is at most a third of the π/2 where it would swing. In the simulations 16 times
+// the gain still settles at that latency and 32 times swings; the rest is for worse links and for
+// noise, of which a higher gain makes a rate that jitters. sumGain = gain²/2 lets the sum follow no
+// faster than the gain can damp.
 //
 // The sums of all peers could drift together, since a change of rate that is common to all
 // alters no lead. So that a match does not run faster and faster for no reason, they are
@@ -50,11 +52,12 @@ const (
 	whenAhead  = 2.0 / 3
 	maxOutput  = 0.12
 
-	// For a game that follows the skips the least step is a tick, which moves two leads apart by two, and
-	// where the leads cannot be equal with whole ticks, one is given and taken in turns. What is owed in fractions of a
-	// tick counts as given in part: to count it whole would be a dead band of a tick, in which
-	// nobody helps, and not at all would give and take for nothing where leads are equal. The gain is higher and the sum slower: an error
-	// that comes in whole ticks is seen at once, and teaches less.
+	// For a game that follows the skips the least step is a tick, which moves two leads
+	// apart by two, and where they cannot be equal with whole ticks, one is given and taken in
+	// turns. What is owed in fractions of a tick counts as given in part: to count it whole
+	// would be a dead band of a tick, in which nobody helps, and not at all would give and take
+	// for nothing where leads are equal. The gain is higher and the sum slower: an error that
+	// comes in whole ticks is seen at once, and teaches less.
 	skipHold    = 0.3
 	skipGain    = 0.024
 	skipSumGain = 0.0001
