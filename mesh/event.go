@@ -28,6 +28,11 @@ const (
 	PeerResumed
 	// PeerFinished: the peer has confirmed the last tick.
 	PeerFinished
+	// Paused, Resumed and SpeedChanged: a participant's entry has changed what peers agree
+	// on, and is confirmed. The floor above finds these: see [Mesh.Note].
+	Paused
+	Resumed
+	SpeedChanged
 )
 
 // String returns the kind as a few lower-case words.
@@ -43,6 +48,12 @@ func (k EventKind) String() string {
 		return "resumed"
 	case PeerFinished:
 		return "finished"
+	case Paused:
+		return "match paused"
+	case Resumed:
+		return "match resumed"
+	case SpeedChanged:
+		return "speed changed"
 	}
 	return "unknown event"
 }
@@ -53,6 +64,11 @@ type Event struct {
 	Peer driftback.Peer
 	// Err is set for PeerDown.
 	Err error
+	// Participant of Peer gave the entry for Tick, and Speed is what the speed is since, in
+	// eighths of the normal one: set for Paused, Resumed and SpeedChanged.
+	Participant driftback.Participant
+	Tick        driftback.Tick
+	Speed       int
 }
 
 // Events returns what has happened since the last Poll began. The slice is
@@ -62,6 +78,9 @@ func (m *Mesh) Events() []Event { return m.events }
 // EventsDropped returns how many events did not fit into one Poll. Only [PeerUp]
 // and [PeerDown] are ever dropped.
 func (m *Mesh) EventsDropped() int { return m.eventsDropped }
+
+// Note adds an event that the floor above has found.
+func (m *Mesh) Note(e Event) { m.note(e) }
 
 func (m *Mesh) note(e Event) {
 	if routine := e.Kind == PeerUp || e.Kind == PeerDown; routine && (len(m.events) >= maxEvents || m.cfg.Buggify.Fires(buggify.FewEvents)) {

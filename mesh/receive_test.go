@@ -239,7 +239,7 @@ func TestEveryRefusalAndEventHasAName(t *testing.T) {
 	}
 	require.Equal(t, "unknown refusal", Refusal(Refusals).String())
 	require.Equal(t, "unknown event", EventKind(0).String())
-	require.Equal(t, "unknown event", (PeerFinished + 1).String())
+	require.Equal(t, "unknown event", (SpeedChanged + 1).String())
 	require.Equal(t, "joining agreeing playing ended unknown phase",
 		Joining.String()+" "+Agreeing.String()+" "+Playing.String()+" "+Ended.String()+" "+Phase(9).String())
 }

@@ -19,6 +19,10 @@
 // differ. Every result says how fast to go on, so that all peers predict equally many
 // ticks; package pacing has the arithmetic.
 //
+// Pausing, resuming and changing the speed are inputs too: they ride with a peer's next
+// one, and take effect at its tick for everybody. Who hears of one late takes back what it
+// has run meanwhile.
+//
 // The package owns the order in which these things happen, the effects that are
 // reported once, and statistics. It refuses to own clocks, sockets and goroutines:
 // time is an argument, and a transport is handed in.

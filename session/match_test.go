@@ -115,6 +115,8 @@ type match struct {
 	script script
 	frames int
 	wrap   func(e *loopback.Endpoint) transport.Transport
+	// used is called when a peer's inputs have been used, for the tick that r names.
+	used func(p *peer, r session.Result)
 	// check is called after every turn of every peer.
 	check func(p *peer, r session.Result)
 }
@@ -271,6 +273,9 @@ func (p *peer) turn() {
 		p.advanced++
 		if r.InputFor != next {
 			p.match.t.Fatalf("the input for tick %d was published for tick %d", next, r.InputFor)
+		}
+		if p.match.used != nil {
+			p.match.used(p, r)
 		}
 	case session.Stalled:
 		p.stalled++

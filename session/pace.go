@@ -46,7 +46,8 @@ func (m *Lockstep[S, I]) paced(stalled bool) {
 	}
 	p := &m.pace
 	spent := m.stepTime + m.rerunTime
-	load := float64(spent-p.spent) / float64(p.length)
+	speed, _ := m.Speed()
+	load := float64(spent-p.spent) / float64(p.length) * speed.Rate() // at twice the speed a tick has half the time
 	p.spent = spent
 	p.others = p.others[:0]
 	for i := range m.peerStats {
