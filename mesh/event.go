@@ -28,6 +28,9 @@ const (
 	PeerResumed
 	// PeerFinished: the peer has confirmed the last tick.
 	PeerFinished
+	// DelayChanged: from now on another input delay is used for a participant of this
+	// peer's. The floor above finds it: see [Mesh.Note].
+	DelayChanged
 )
 
 // String returns the kind as a few lower-case words.
@@ -43,6 +46,8 @@ func (k EventKind) String() string {
 		return "resumed"
 	case PeerFinished:
 		return "finished"
+	case DelayChanged:
+		return "input delay changed"
 	}
 	return "unknown event"
 }
@@ -53,6 +58,11 @@ type Event struct {
 	Peer driftback.Peer
 	// Err is set for PeerDown.
 	Err error
+	// Participant has an input delay of Delay ticks as Tick runs, and after it: set for
+	// DelayChanged.
+	Participant driftback.Participant
+	Tick        driftback.Tick
+	Delay       int
 }
 
 // Events returns what has happened since the last Poll began. The slice is
@@ -62,6 +72,9 @@ func (m *Mesh) Events() []Event { return m.events }
 // EventsDropped returns how many events did not fit into one Poll. Only [PeerUp]
 // and [PeerDown] are ever dropped.
 func (m *Mesh) EventsDropped() int { return m.eventsDropped }
+
+// Note adds an event that the floor above has found.
+func (m *Mesh) Note(e Event) { m.note(e) }
 
 func (m *Mesh) note(e Event) {
 	if routine := e.Kind == PeerUp || e.Kind == PeerDown; routine && (len(m.events) >= maxEvents || m.cfg.Buggify.Fires(buggify.FewEvents)) {

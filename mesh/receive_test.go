@@ -239,7 +239,8 @@ func TestEveryRefusalAndEventHasAName(t *testing.T) {
 	}
 	require.Equal(t, "unknown refusal", Refusal(Refusals).String())
 	require.Equal(t, "unknown event", EventKind(0).String())
-	require.Equal(t, "unknown event", (PeerFinished + 1).String())
+	require.Equal(t, "unknown event", (DelayChanged + 1).String())
+	require.Equal(t, "input delay changed", DelayChanged.String())
 	require.Equal(t, "joining agreeing playing ended unknown phase",
 		Joining.String()+" "+Agreeing.String()+" "+Playing.String()+" "+Ended.String()+" "+Phase(9).String())
 }

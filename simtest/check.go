@@ -70,9 +70,12 @@ func (p *peer[S, I]) checkOrder(r *session.Result, final driftback.Tick) {
 	// The turn that runs the last tick may end the match.
 	if r.Phase == session.Advanced || r.Phase == session.Ended && r.Tick == p.next+1 {
 		advanced = 1
-		p.published = r.InputFor + 1
-		if want := p.next + driftback.Tick(p.is.InputDelay); r.InputFor != want {
-			p.breaks(RuleMonotonic, p.next, "its input was taken for tick %d and not for %d", r.InputFor, want)
+		want := p.next + driftback.Tick(p.is.InputDelay)
+		p.published = want + 1
+		for _, at := range r.InputFor {
+			if at != want {
+				p.breaks(RuleMonotonic, p.next, "its input was taken for tick %d and not for %d", at, want)
+			}
 		}
 	}
 	if !p.playing && (r.Phase == session.Advanced || r.Phase == session.Stalled) {
