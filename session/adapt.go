@@ -111,24 +111,24 @@ func newAdapter(c AdaptDelay, window int) adapter {
 	return adapter{min: c.Min, max: c.Max, depth: max(min(c.Depth, window/2), 0)}
 }
 
-// look takes the numbers.
-func (a *adapter) look(n *numbers) {
+// look takes the numbers, as the shortest delay is so long.
+func (a *adapter) look(n *numbers, delay int) {
 	if n.tick <= 0 {
 		return
 	}
-	a.press(n)
-	called := int64(min(n.oneWay, maxOneWay)) * part / int64(n.tick)
-	a.called[a.looks%settled] = called + int64(a.pressure-a.depth)*part
+	called := int64(min(n.oneWay, maxOneWay))*part/int64(n.tick) - int64(a.depth)*part
+	a.press(n, called <= int64(delay)*part+riseBeyond)
+	a.called[a.looks%settled] = called + int64(a.pressure)*part
 	a.looks++
 }
 
 // press notes what the links' times do not show: that this peer stalls, or runs many ticks
-// again, all the same. When nothing at all went on somebody is silent, against which no
-// delay helps.
-func (a *adapter) press(n *numbers) {
+// again, although the delay is long enough for them. When nothing at all went on somebody is
+// silent, against which no delay helps.
+func (a *adapter) press(n *numbers, enough bool) {
 	stalls := n.stalls*10 >= n.ticks && n.stalls > 0 && n.stalls < n.ticks
 	deep := n.rollbacks >= 3 && n.resimulated > n.rollbacks*uint64(a.depth+2)
-	if !stalls && !deep {
+	if !enough || !stalls && !deep {
 		a.pressed = 0
 		if a.calm++; a.calm >= calmLooks {
 			a.calm, a.pressure = 0, max(a.pressure-1, 0)
@@ -143,14 +143,14 @@ func (a *adapter) press(n *numbers) {
 
 // rested reports whether delays may change now. A time that has gone back says nothing.
 func (a *adapter) rested(now time.Duration) bool {
-	return a.looks >= 2 && (!a.ever || now-a.changed >= rest || now < a.changed)
+	return a.looks >= 3 && (!a.ever || now-a.changed >= rest || now < a.changed)
 }
 
-// next returns what a delay should be. It rises to what the last two looks called for, and
-// falls by one when that would have been enough for all that is remembered.
+// next returns what a delay should be. It rises to what the last three looks called for, of
+// which one alone may have met a jump, and falls by one when that would have been enough for all that is remembered.
 func (a *adapter) next(delay int) int {
 	newest := func(back int) int64 { return a.called[(a.looks-1-back)%settled] }
-	if least := min(newest(0), newest(1)); least > int64(delay)*part+riseBeyond {
+	if least := min(newest(0), newest(1), newest(2)); least > int64(delay)*part+riseBeyond {
 		return min(delay+maxRise, int((least+part-1)/part), a.max)
 	}
 	if a.looks < settled {

@@ -68,10 +68,18 @@ func (c *Config[S, I]) validDelay(name string, ticks int) error {
 	switch {
 	case ticks < 0 || ticks > mesh.MaxDelay:
 		return fmt.Errorf("session: %s is %d ticks: 0 to %d are allowed", name, ticks, mesh.MaxDelay)
-	case ticks < 1 && c.PredictionWindow == None:
+	case ticks < c.leastDelay():
 		return fmt.Errorf("session: %s is %d ticks and PredictionWindow is None: without predictions a tick needs inputs that were read before it, so the delay must be at least 1", name, ticks)
 	}
 	return nil
+}
+
+// leastDelay returns the shortest input delay, in ticks, that is allowed.
+func (c *Config[S, I]) leastDelay() int {
+	if c.PredictionWindow == None {
+		return 1
+	}
+	return 0
 }
 
 func newDelays[I comparable](begin []int, adapt AdaptDelay, window driftback.Tick) delays[I] {
@@ -112,8 +120,8 @@ func (m *Lockstep[S, I]) SetInputDelay(p driftback.Participant, ticks int) error
 			d.byHand, d.ticks = false, m.cfg.AdaptDelay.nearest(d.ticks)
 			return nil
 		}
-		if err := m.cfg.validDelay(fmt.Sprintf("the input delay of participant %d", p), ticks); err != nil {
-			return err
+		if ticks < m.cfg.leastDelay() || ticks > mesh.MaxDelay {
+			return m.cfg.validDelay(fmt.Sprintf("the input delay of participant %d", p), ticks)
 		}
 		d.byHand, d.ticks = true, ticks
 		return nil

@@ -1,33 +1,51 @@
 package session
 
-import "time"
+import (
+	"time"
+
+	"github.com/driftback/driftback/mesh"
+)
 
 // looking gathers numbers between two looks.
 type looking struct {
 	started bool
 	last    time.Duration // the time of the last look
-	ran     time.Duration // the time of the tick that ran last
-	running bool          // that was the last call
-	spans   int
-	span    time.Duration // the sum of the times between ticks that ran in a row
-	tick    time.Duration
-	before  numbers // the totals at the last look
+	called  time.Duration // the time of the last call
+	ran     bool          // a tick ran in it
+	// inRow are the times between two ticks that ran in calls one after the other, and calls
+	// those between any two calls.
+	inRow, calls spans
+	tick         time.Duration
+	before       numbers // the totals at the last look
+}
+
+// spans are some times.
+type spans struct {
+	n   int
+	sum time.Duration
 }
 
 const (
-	// minSpans is how many times between ticks are enough to say how long one lasts, and a
-	// time above maxSpan is a game that was held up.
+	// minSpans is how many times are enough to say how long a tick lasts, and one above
+	// maxSpan is a game that was held up.
 	minSpans = 10
 	maxSpan  = 250 * time.Millisecond
 )
 
+func (s *spans) add(span time.Duration) {
+	s.n++
+	s.sum += span
+}
+
 // call takes one call of Tick.
 func (l *looking) call(now time.Duration, ran bool) {
-	if span := now - l.ran; ran && l.running && span >= 0 && span <= maxSpan {
-		l.span += span
-		l.spans++
+	if span := now - l.called; l.started && span >= 0 && span <= maxSpan {
+		l.calls.add(span)
+		if ran && l.ran {
+			l.inRow.add(span)
+		}
 	}
-	l.running, l.ran = ran, now
+	l.called, l.ran = now, ran
 }
 
 // due reports whether it is time to look.
@@ -41,15 +59,20 @@ func (l *looking) due(now time.Duration) bool {
 
 // take returns what happened since the last look, of the totals so far.
 func (l *looking) take(now time.Duration, total numbers) numbers {
-	if l.spans >= minSpans {
-		l.tick = l.span / time.Duration(l.spans)
+	switch {
+	case l.inRow.n >= minSpans:
+		l.tick = l.inRow.sum / time.Duration(l.inRow.n)
+	case l.tick == 0 && l.calls.n >= minSpans:
+		// It waits before every tick, and for the next frame after each call.
+		l.tick = l.calls.sum / time.Duration(l.calls.n)
 	}
 	n := numbers{
 		tick: l.tick, oneWay: total.oneWay,
 		ticks: total.ticks - l.before.ticks, stalls: total.stalls - l.before.stalls,
 		rollbacks: total.rollbacks - l.before.rollbacks, resimulated: total.resimulated - l.before.resimulated,
 	}
-	l.last, l.span, l.spans, l.before = now, 0, 0, total
+	l.last, l.before = now, total
+	l.inRow, l.calls = spans{}, spans{}
 	return n
 }
 
@@ -72,7 +95,13 @@ func (m *Lockstep[S, I]) adapt(now time.Duration, ran bool) {
 	if !known {
 		return
 	}
-	d.adapt.look(&n)
+	shortest := mesh.MaxDelay
+	for i := range d.of {
+		if !d.of[i].byHand {
+			shortest = min(shortest, d.of[i].ticks)
+		}
+	}
+	d.adapt.look(&n, shortest)
 	if !d.adapt.rested(now) {
 		return
 	}
