@@ -69,6 +69,7 @@ func playAMatch(t *testing.T, browser *tab) {
 	part("the keyboard reaches every control", func(t *testing.T) { keyboardReaches(t, right) })
 	part("a slider changes the link for both", func(t *testing.T) { sliderChangesTheLink(t, left, right) })
 	part("keys move the fighter on both pages", func(t *testing.T) { keysMove(t, left, right) })
+	part("P pauses the match on both pages, and whoever likes resumes it", func(t *testing.T) { keyPauses(t, left, right) })
 	part("a picture of it is kept", func(t *testing.T) { picture(t, left) })
 	part("a narrow page does not scroll sideways", func(t *testing.T) {
 		right.resize(360, 740)
@@ -123,7 +124,7 @@ func eventsSoundOnce(t *testing.T, b *tab, url string) {
 
 func keyboardReaches(t *testing.T, b *tab) {
 	b.until(`document.getElementById('to-bot').disabled && !document.getElementById('loss').disabled`)
-	for _, id := range []string{"boxes", "sound", "latency", "jitter", "loss"} {
+	for _, id := range []string{"pause", "boxes", "sound", "latency", "jitter", "loss"} {
 		b.tap(keyTab)
 		require.Equal(t, id, eval[string](b, `document.activeElement.id`))
 		require.NotEqual(t, "none", eval[string](b, `getComputedStyle(document.activeElement).outlineStyle`), "the focus on %s is not to be seen", id)
@@ -182,6 +183,30 @@ func keysMove(t *testing.T, left, right *tab) {
 		require.NoError(t, chromedp.Do(b.ctx, chromedp.Click(chromedp.ID("to-bot"))))
 		b.until(`driftback.frame.hands === 'bot'`)
 	}
+}
+
+func keyPauses(t *testing.T, left, right *tab) {
+	left.until(`driftback.frame.view.phase === 'fight'`)
+	left.tap(keyP)
+	for b, who := range map[*tab]string{left: "by you", right: "by the other player"} {
+		b.until(`document.getElementById('state').textContent === 'paused'`)
+		b.until(fmt.Sprintf(`document.getElementById('said').textContent === 'Paused %s. Press P to play on.'`, who))
+		require.Equal(t, "Play on", eval[string](b, `document.getElementById('pause').textContent`))
+	}
+	at := eval[int](right, `driftback.frame.tick`)
+	picture := eval[string](right, `JSON.stringify(driftback.frame.view)`)
+	right.until(fmt.Sprintf(`driftback.frame.tick > %d`, at+30))
+	require.Equal(t, picture, eval[string](right, `JSON.stringify(driftback.frame.view)`), "ticks go on and the world does not")
+	require.Equal(t, "bot", eval[string](left, `driftback.frame.hands`), "P is not a fighter's key")
+
+	require.NoError(t, chromedp.Do(right.ctx, chromedp.Focus(chromedp.ID("pause"))))
+	right.tap(keySpace)
+	for _, b := range []*tab{left, right} {
+		b.until(`document.getElementById('state').textContent === 'playing'`)
+		require.Equal(t, "Pause", eval[string](b, `document.getElementById('pause').textContent`))
+	}
+	left.until(fmt.Sprintf(`JSON.stringify(driftback.frame.view) !== %q`, picture))
+	eval[bool](right, `document.activeElement.blur(), true`)
 }
 
 func picture(t *testing.T, b *tab) {

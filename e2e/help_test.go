@@ -248,6 +248,7 @@ var (
 	keyA       = key{"KeyA", "a", 'A', "a"}
 	keyD       = key{"KeyD", "d", 'D', "d"}
 	keyS       = key{"KeyS", "s", 'S', "s"}
+	keyP       = key{"KeyP", "p", 'P', "p"}
 	keyTab     = key{"Tab", "Tab", 9, ""}
 	keySpace   = key{"Space", " ", 32, " "}
 	arrowRight = key{"ArrowRight", "ArrowRight", 39, ""}

@@ -28,6 +28,11 @@ const (
 	PeerResumed
 	// PeerFinished: the peer has confirmed the last tick.
 	PeerFinished
+	// Paused, Resumed and SpeedChanged: a participant's entry has changed what peers agree
+	// on, and is confirmed. The floor above finds these: see [Mesh.Note].
+	Paused
+	Resumed
+	SpeedChanged
 	// DelayChanged: from now on another input delay is used for a participant of this
 	// peer's. The floor above finds it: see [Mesh.Note].
 	DelayChanged
@@ -46,6 +51,12 @@ func (k EventKind) String() string {
 		return "resumed"
 	case PeerFinished:
 		return "finished"
+	case Paused:
+		return "match paused"
+	case Resumed:
+		return "match resumed"
+	case SpeedChanged:
+		return "speed changed"
 	case DelayChanged:
 		return "input delay changed"
 	}
@@ -58,10 +69,12 @@ type Event struct {
 	Peer driftback.Peer
 	// Err is set for PeerDown.
 	Err error
-	// Participant has an input delay of Delay ticks as Tick runs, and after it: set for
-	// DelayChanged.
+	// Participant of Peer gave the entry for Tick, and Speed is what the speed is since, in
+	// eighths of the normal one: set for Paused, Resumed and SpeedChanged. For DelayChanged
+	// it has an input delay of Delay ticks as Tick runs, and after it.
 	Participant driftback.Participant
 	Tick        driftback.Tick
+	Speed       int
 	Delay       int
 }
 

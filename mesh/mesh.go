@@ -79,6 +79,7 @@ type Mesh struct {
 	incoming, outgoing wire.Packet
 	room               int    // the size in bytes of this round's packets
 	runs               []byte // outgoing's inputs, flat
+	entries            []byte // and its entries
 	out                []byte // outgoing's bytes
 }
 
@@ -130,6 +131,7 @@ func New(c Config) (*Mesh, error) {
 	m.events = make([]Event, 0, maxEvents+maxOtherEvents*len(m.links))
 	m.prints.init(&m.cfg, m.links)
 	m.runs = make([]byte, 0, min(len(m.own)*depth*c.Stride, wire.MaxDecoded))
+	m.entries = make([]byte, 0, len(m.own)*min(depth, wire.MaxRunTicks))
 	if len(m.links) == 0 {
 		m.agree()
 	}

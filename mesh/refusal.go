@@ -17,7 +17,8 @@ const (
 	NotOwner
 	// FarAhead: inputs for ticks that the sender cannot have reached.
 	FarAhead
-	// BadInput: an input that the game does not know.
+	// BadInput: an input that the game does not know, or an entry that its participant may
+	// not give.
 	BadInput
 	// BadAck: an acknowledgement of something that was never sent.
 	BadAck

@@ -170,7 +170,7 @@ func (m *Mesh) sendOne(l *link, from []driftback.Tick) (more bool) {
 	if n := len(p.Sums.List); n > 0 {
 		budget -= wire.MaxSumsHead + n*wire.SumSize
 	}
-	m.runs = m.runs[:0]
+	m.runs, m.entries = m.runs[:0], m.entries[:0]
 	for i, q := range m.own {
 		h := &m.histories[q]
 		left := h.held - from[i]
@@ -180,18 +180,21 @@ func (m *Mesh) sendOne(l *link, from []driftback.Tick) (more bool) {
 		n := min(left, wire.MaxRunTicks, driftback.Tick((wire.MaxDecoded-len(m.runs))/h.stride))
 		start := len(m.runs)
 		m.runs = h.flatten(m.runs, from[i], from[i]+n)
+		var entries []byte
+		m.entries, entries = h.flattenEntries(m.entries, from[i], from[i]+n)
 		fits := wire.FitRun(m.runs[start:], h.stride, budget)
+		fits, size := fitEntries(m.runs[start:], entries, h.stride, budget, fits)
 		if fits == 0 {
 			return m.transmit(l, true)
 		}
 		m.runs = m.runs[:start+fits*h.stride]
 		inputs := m.runs[start:]
-		p.Runs = append(p.Runs, wire.Run{Participant: q, First: from[i], Count: fits, Inputs: inputs})
+		p.Runs = append(p.Runs, wire.Run{Participant: q, First: from[i], Count: fits, Inputs: inputs, Entries: entries[:min(fits, len(entries))]})
 		from[i] += driftback.Tick(fits)
 		if from[i] < h.held {
 			return m.transmit(l, true)
 		}
-		budget -= wire.MaxRunSize(fits, h.stride)
+		budget -= wire.MaxRunSize(fits, h.stride) + size
 	}
 	return m.transmit(l, false)
 }

@@ -30,7 +30,7 @@ func adapt(t *testing.T, n, begin int, bounds session.AdaptDelay, more func(c *s
 			more(c)
 		}
 	})}
-	follow(a.match, false)
+	followDelays(a.match, false)
 	a.check = func(p *peer, r session.Result) {
 		for _, e := range r.Events {
 			if e.Kind == session.DelayChanged {

@@ -126,7 +126,7 @@ func TestATickLastsWhatLiesBetweenTwoThatRan(t *testing.T) {
 	}{
 		"every frame":        {func(i int) (time.Duration, bool) { return time.Duration(i) * tickTime, true }, tickTime},
 		"two at a time":      {func(i int) (time.Duration, bool) { return time.Duration(i/2) * 2 * tickTime, true }, tickTime},
-		"asked more often":   {func(i int) (time.Duration, bool) { return waits(i) }, tickTime},
+		"asked more often":   {waits, tickTime},
 		"never two in a row": {func(i int) (time.Duration, bool) { return time.Duration(i) * tickTime, i%3 == 0 }, tickTime},
 		"held up for two seconds": {func(i int) (time.Duration, bool) {
 			return time.Duration(i)*tickTime + 2*time.Second*time.Duration(i/50), true

@@ -68,6 +68,11 @@ type Config[S any, I comparable] struct {
 	// needs none.
 	Nonce uint64
 
+	// MayPause says which participants may pause, resume and change the speed: bit p is
+	// participant p's, 0 is everybody, None is nobody. An entry of anybody else's is
+	// refused with its input. Alike.
+	MayPause int
+
 	// InputDelay is how many ticks after it was read an input takes effect: 0 to
 	// mesh.MaxDelay. 0 is no delay. A participant's first InputDelay ticks run on the
 	// zero input. InputDelays has one for each participant that this peer plays, in order,
@@ -171,6 +176,8 @@ func (c Config[S, I]) filled() (Config[S, I], error) {
 		return c, errors.New("session: AtLimit is Halt and PredictionWindow is None: a match that waits for every input would halt at once")
 	case c.Nonce == 0 && c.Transport != nil:
 		return c, errors.New("session: Nonce is 0: draw one at random for each match, for example with rand.Uint64 of math/rand/v2")
+	case c.MayPause != None && (c.MayPause < 0 || c.MayPause >= 1<<len(c.Players)):
+		return c, fmt.Errorf("session: MayPause is %#b: it must have a bit for some of the %d participants, 0 for everybody, or None", c.MayPause, len(c.Players))
 	case c.EffectTolerance < 0 || c.EffectTolerance > maxEffectTolerance:
 		return c, fmt.Errorf("session: EffectTolerance is %d ticks: 0 to %d are allowed", c.EffectTolerance, maxEffectTolerance)
 	}

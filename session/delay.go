@@ -189,5 +189,5 @@ func (m *Lockstep[S, I]) publishNext(p driftback.Participant, d *delayed[I], in 
 	}
 	d.last, m.in = in, in
 	m.bytes = m.inputs.Append(m.bytes[:0], &m.in)
-	m.check(m.mesh.Publish(p, t, m.bytes))
+	m.check(m.mesh.PublishEntry(p, t, m.bytes, m.riding(p)))
 }

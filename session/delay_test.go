@@ -230,8 +230,8 @@ func mergeButtons(into, discarded input) input {
 
 func fillButtons(last input) input { return input{Buttons: last.Buttons &^ 0xf0} }
 
-// follow makes a match whose delays change know what is published.
-func follow(m *match, merges bool) *published {
+// followDelays makes a match whose delays change know what is published.
+func followDelays(m *match, merges bool) *published {
 	f := &published{inputs: make([][]input, len(m.oracle.delays)), over: make([][]input, len(m.oracle.delays))}
 	for q, delay := range m.oracle.delays {
 		f.inputs[q] = make([]input, delay)
@@ -341,7 +341,7 @@ func TestDelaysThatChangeUpAndDownOnEveryPeerPlayWhatTheOraclePlays(t *testing.T
 				}))
 			}
 			m.oracle.step = wide(step)
-			f := follow(m, c.merges)
+			f := followDelays(m, c.merges)
 			m.impair(loopback.Impairment{Latency: 50 * ms, Jitter: 30 * ms, Loss: 0.15, Reorder: 0.2, Duplicate: 0.1})
 			changes := map[driftback.Participant]int{}
 			m.check = func(p *peer, r session.Result) {
@@ -397,7 +397,7 @@ func wide(step driftback.Step[state, input]) driftback.Step[state, input] {
 func TestAnOracleThatDoesNotKnowOfAChangeNotices(t *testing.T) {
 	m := newMatch(t, 2, func(c *session.Config[state, input]) { c.InputDelay = 2 })
 	m.script = play(1)
-	f := follow(m, false)
+	f := followDelays(m, false)
 	for _, p := range m.peers {
 		p.maybeDiffers = true
 	}
@@ -436,7 +436,7 @@ func TestSettingADelayIsRefusedByName(t *testing.T) {
 func TestADelaySetBeforeTheFirstTickCountsFromThere(t *testing.T) {
 	for _, to := range []int{0, 7} {
 		m := newMatch(t, 2, func(c *session.Config[state, input]) { c.InputDelay = 3 })
-		f := follow(m, false)
+		f := followDelays(m, false)
 		require.NoError(t, m.peers[0].session.SetInputDelay(0, to))
 		m.runUntil(50)
 		for at := range driftback.Tick(to) {
@@ -463,7 +463,7 @@ func TestWhatTheGameMakesForAGapMustBeValid(t *testing.T) {
 				c2.InputDelay, c2.Valid = 4, func(in input) bool { return in.Buttons < 1<<15 }
 				c.change(c2)
 			})
-			follow(m, false)
+			followDelays(m, false)
 			m.script = func(int, driftback.Tick) input { return input{Buttons: 7} }
 			m.runUntil(50)
 			if name != "as it comes" {

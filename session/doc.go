@@ -18,6 +18,10 @@
 // few ticks the peers compare fingerprints of confirmed states and halt when they
 // differ.
 //
+// Pausing, resuming and changing the speed are inputs too: they ride with a peer's next
+// one, and take effect at its tick for everybody. Who hears of one late takes back what it
+// has run meanwhile.
+//
 // The package owns the order in which these things happen, the effects that are
 // reported once, and statistics. It refuses to own clocks, sockets and goroutines:
 // time is an argument, and a transport is handed in.

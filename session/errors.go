@@ -71,6 +71,10 @@ func (m *Lockstep[S, I]) explain(err error) error {
 	if errors.As(err, &conflict) {
 		var had, got I
 		if m.inputs.Parse(conflict.Had, &had) == nil && m.inputs.Parse(conflict.Got, &got) == nil {
+			if conflict.HadEntry != conflict.GotEntry {
+				return fmt.Errorf("session: participant %d did both %+v with entry %v and %+v with entry %v on tick %d: %w",
+					conflict.Participant, had, conflict.HadEntry, got, conflict.GotEntry, conflict.Tick, err)
+			}
 			return fmt.Errorf("session: participant %d did both %+v and %+v on tick %d: %w",
 				conflict.Participant, had, got, conflict.Tick, err)
 		}

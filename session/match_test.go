@@ -115,9 +115,9 @@ type match struct {
 	script script
 	frames int
 	wrap   func(e *loopback.Endpoint) transport.Transport
-	// used is called when a peer's inputs have been used.
+	// used is called when a peer's inputs have been used, for the ticks that r names.
 	used func(p *peer, r session.Result)
-	// changing: input delays change, and used says for which ticks inputs were published.
+	// changing: input delays change.
 	changing bool
 	// check is called after every turn of every peer.
 	check func(p *peer, r session.Result)

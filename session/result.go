@@ -12,7 +12,8 @@ type Phase uint8
 const (
 	// Joining: the handshake is not over. No input was used.
 	Joining Phase = iota
-	// Advanced: one tick ran, and the inputs were used.
+	// Advanced: one tick ran, and the inputs were used. Of a paused tick the step is left
+	// out.
 	Advanced
 	// Stalled: no tick ran and no input was used. Try again at the next frame.
 	Stalled
@@ -46,6 +47,9 @@ const (
 	PeerInterrupted = mesh.PeerInterrupted
 	PeerResumed     = mesh.PeerResumed
 	PeerFinished    = mesh.PeerFinished
+	Paused          = mesh.Paused
+	Resumed         = mesh.Resumed
+	SpeedChanged    = mesh.SpeedChanged
 	DelayChanged    = mesh.DelayChanged
 )
 

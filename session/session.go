@@ -38,6 +38,9 @@ type Lockstep[S any, I comparable] struct {
 	finished bool             // Finish has been told to the mesh
 	err      error
 
+	controls controls
+	redo     func(t driftback.Tick) error // the loop's
+
 	effects   *ledger
 	result    Result
 	waiting   []driftback.Participant
@@ -73,7 +76,7 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 		FingerprintEvery: c.FingerprintEvery, History: c.History,
 		Match: c.Match, Settings: m.settings(), Nonce: c.Nonce,
 		PeerTimeout: c.PeerTimeout, RejoinGrace: c.RejoinGrace, JoinTimeout: c.JoinTimeout,
-		Valid: m.valid, Buggify: c.Buggify,
+		Valid: m.valid, ValidEntry: m.mayPause, Buggify: c.Buggify,
 	})
 	if err != nil {
 		return nil, err
@@ -91,13 +94,14 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 	}
 	m.effects = newLedger(int(c.window())+2, c.EffectTolerance)
 	m.loop, err = rewind.New(rewind.Config[S, I]{
-		Step: c.Step, Initial: c.Initial, Inputs: m.log,
+		Step: m.step, Initial: c.Initial, Inputs: m.log,
 		Depth: int(c.window()) + 2, Save: c.Save, Ran: m.effects.ran,
 	})
 	if err != nil {
 		return nil, err
 	}
-	m.lent = m.fingerprint
+	m.controls = newControls(m.mesh.Kept(), 0, Control{Speed: NormalSpeed})
+	m.lent, m.redo = m.fingerprint, m.loop.Redo
 	if m.kept.policy = c.Save; c.Save == nil {
 		m.kept.policy = snapshot.For[S]
 	}
@@ -124,6 +128,7 @@ func (m *Lockstep[S, I]) settings() []wire.Setting {
 		{Name: "build", Value: build},
 		{Name: "state layout", Value: state},
 		{Name: "input layout", Value: fmt.Sprintf("%016x", m.inputs.Hash())},
+		{Name: "may pause", Value: m.cfg.mayPauseSetting()},
 		{Name: "prediction window", Value: orNone(m.cfg.PredictionWindow)},
 		{Name: "fingerprint interval", Value: orNone(m.cfg.FingerprintEvery)},
 	}
@@ -275,6 +280,7 @@ func (m *Lockstep[S, I]) play(local []I) {
 		m.advance(local)
 	}
 	m.effects.settle(m.final())
+	m.tellControls()
 	m.finish()
 	m.log.Forget(m.final())
 }
@@ -295,6 +301,9 @@ func (m *Lockstep[S, I]) take(p driftback.Participant) {
 			return
 		}
 		m.check(m.loop.Supply(p, m.supplied[p], m.in))
+		if e := m.mesh.Entry(p, m.supplied[p]); e != 0 {
+			m.given(p, m.supplied[p], e)
+		}
 	}
 }
 

@@ -107,7 +107,7 @@ func agree(t *testing.T, b []byte, stride int) bool {
 	document, documentErr := decodeByDocument(b, stride)
 	// A packet is refused on the control channel and the other way round; the
 	// second decoder does not ask which channel it reads.
-	if isPacket := len(b) > 0 && b[0]&0xc0 == 0x80; isPacket != (stride > 0) {
+	if isPacket := len(b) > 0 && b[0] >= 0x80; isPacket != (stride > 0) {
 		require.Error(t, err)
 		return false
 	}
@@ -159,6 +159,13 @@ func describePacket(p *wire.Packet, stride int) string {
 			fmt.Fprintf(&b, " %x", r.Inputs[i*stride:(i+1)*stride])
 		}
 		b.WriteString("\n")
+	}
+	for i, r := range p.Runs {
+		for at, e := range r.Entries {
+			if e != 0 {
+				fmt.Fprintf(&b, "entry for tick %d of run %d: %v\n", at, i, wire.Entry(e))
+			}
+		}
 	}
 	for _, a := range p.Acks {
 		fmt.Fprintf(&b, "ack of %d next %d\n", a.Participant, a.Next)

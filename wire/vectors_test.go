@@ -29,6 +29,15 @@ func held(who driftback.Participant, first driftback.Tick, ticks int, input ...b
 	return wire.Run{Participant: who, First: first, Count: ticks, Inputs: bytes.Repeat(input, ticks)}
 }
 
+// entered returns a run with entries, each at a tick of the run.
+func entered(r wire.Run, entries map[int]wire.Entry) wire.Run {
+	r.Entries = make([]byte, r.Count)
+	for at, e := range entries {
+		r.Entries[at] = byte(e)
+	}
+	return r
+}
+
 // packetVectors are the packets under testdata, and the seeds of the fuzz tests.
 func packetVectors() []packetVector {
 	one := run(0, 10_000, 2, 1, 0)
@@ -97,6 +106,19 @@ func packetVectors() []packetVector {
 		}},
 		packetVector{"one fingerprint", 1, wire.Packet{Sums: wire.Sums{First: 63, List: []uint64{5}}}},
 		packetVector{"two fingerprints up to the last index", 1, wire.Packet{Sums: wire.Sums{First: 1 << 62, List: []uint64{5, 6}}}},
+	)
+	half, fast := wire.EntrySpeed(4), wire.EntrySpeed(wire.MaxSpeed)
+	list = append(list,
+		packetVector{"a pause", 2, wire.Packet{Runs: []wire.Run{entered(one, map[int]wire.Entry{0: wire.EntryPause})}, Acks: []wire.Ack{ack}}},
+		packetVector{"a pause that is not acknowledged yet", 1, wire.Packet{Runs: []wire.Run{entered(held(1, 60, 5, 3), map[int]wire.Entry{2: wire.EntryPause})}}},
+		packetVector{"entries on every tick, and far into the second run", 1, wire.Packet{
+			Runs: []wire.Run{
+				entered(held(0, 60, 4, 3), map[int]wire.Entry{0: wire.EntryPause, 1: wire.EntryResume, 2: half, 3: fast}),
+				held(1, 60, 100, 3),
+				entered(held(2, 60, 2, 3), map[int]wire.Entry{1: wire.EntrySpeed(1)}),
+			},
+			SumAck: wire.SumAck{Set: true},
+		}},
 	)
 	for _, ticks := range []int{33, 34, 255, 256, 257, 512} {
 		list = append(list, packetVector{

@@ -37,7 +37,11 @@ type frame struct {
 	Self  int    `json:"self"`  // the side that this process plays: 0 or 1
 	Hands string `json:"hands"` // who plays it: handsBot or handsYou
 	Phase string `json:"phase"` // session.Phase in words
-	End   string `json:"end"`   // why the match is over, as a sentence; else ""
+	// Paused: as the next tick begins the match is paused. PausedBy is the side that did it,
+	// or -1 while that is not confirmed, or was undone.
+	Paused   bool   `json:"paused"`
+	PausedBy int    `json:"pausedBy"`
+	End      string `json:"end"` // why the match is over, as a sentence; else ""
 
 	Tick      driftback.Tick `json:"tick"`      // the next tick to run
 	Confirmed driftback.Tick `json:"confirmed"` // the first that lacks an input
@@ -127,7 +131,7 @@ func (l *linkSetting) check() error {
 }
 
 // command is what a page asks for. It asks for one thing at a time: buttons, the
-// bot, or a link.
+// bot, a pause, or a link.
 type command struct {
 	// Buttons are the buttons held on the page from now on, if HasButtons. The first
 	// ones take the side over from the bot.
@@ -139,6 +143,8 @@ type command struct {
 	// Bot gives the side back to the bot. It is also asked for when the page that
 	// held the side has gone.
 	Bot bool
+	// Pause pauses the match for both, or resumes it.
+	Pause *bool
 	// Link changes the simulated link.
 	Link *linkSetting
 }
@@ -152,6 +158,7 @@ func parseCommand(text []byte) (command, error) {
 		Buttons *uint16      `json:"buttons"`
 		Pressed uint16       `json:"pressed"`
 		Bot     bool         `json:"bot"`
+		Pause   *bool        `json:"pause"`
 		Link    *linkSetting `json:"link"`
 	}
 	if len(text) > maxCommandBytes {
@@ -165,14 +172,14 @@ func parseCommand(text []byte) (command, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return command{}, errors.New("something follows the command")
 	}
-	c := command{Pressed: asked.Pressed, Bot: asked.Bot, Link: asked.Link}
+	c := command{Pressed: asked.Pressed, Bot: asked.Bot, Pause: asked.Pause, Link: asked.Link}
 	if asked.Buttons != nil {
 		c.Buttons, c.HasButtons = *asked.Buttons, true
 	}
-	wishes := slices.DeleteFunc([]bool{c.HasButtons, c.Bot, c.Link != nil}, func(has bool) bool { return !has })
+	wishes := slices.DeleteFunc([]bool{c.HasButtons, c.Bot, c.Pause != nil, c.Link != nil}, func(has bool) bool { return !has })
 	switch {
 	case len(wishes) != 1:
-		return command{}, fmt.Errorf("the command asks for %d things: one of buttons, bot and link is allowed", len(wishes))
+		return command{}, fmt.Errorf("the command asks for %d things: one of buttons, bot, pause and link is allowed", len(wishes))
 	case c.Pressed != 0 && !c.HasButtons:
 		return command{}, errors.New("pressed comes without buttons")
 	case (c.Buttons|c.Pressed)&^sim.Buttons != 0:

@@ -229,6 +229,8 @@ func TestACommandIsPassedOn(t *testing.T) {
 		`{"buttons":5,"pressed":4}`:   {HasButtons: true, Buttons: 5, Pressed: 4},
 		`{"buttons":0,"pressed":255}`: {HasButtons: true, Pressed: 255},
 		`{"bot":true}`:                {Bot: true},
+		`{"pause":true}`:              {Pause: &[]bool{true}[0]},
+		`{"pause":false}`:             {Pause: &[]bool{false}[0]},
 		`{"link":{"latencyMs":60,"jitterMs":10,"lossPercent":2.5}}`:  {Link: &linkSetting{LatencyMs: 60, JitterMs: 10, LossPercent: 2.5}},
 		`{"link":{"latencyMs":300,"jitterMs":100,"lossPercent":50}}`: {Link: &linkSetting{LatencyMs: maxLatencyMs, JitterMs: maxJitterMs, LossPercent: maxLossPercent}},
 	} {
@@ -250,6 +252,8 @@ var refusals = map[string]struct{ text, want string }{
 	"half a button":             {`{"buttons":1.5}`, "not understood"},
 	"no wish":                   {`{}`, "asks for 0 things"},
 	"two wishes":                {`{"buttons":1,"bot":true}`, "asks for 2 things"},
+	"a pause and a wish":        {`{"pause":false,"bot":true}`, "asks for 2 things"},
+	"a pause of no kind":        {`{"pause":1}`, "not understood"},
 	"edges alone":               {`{"bot":true,"pressed":1}`, "pressed comes without buttons"},
 	"a latency too long":        {`{"link":{"latencyMs":301}}`, "latencyMs is 301: 0 to 300"},
 	"a latency before it began": {`{"link":{"latencyMs":-1}}`, "latencyMs is -1"},
@@ -292,6 +296,7 @@ func TestAPageThatAsksForItIsCutOff(t *testing.T) {
 func FuzzParseCommand(f *testing.F) {
 	f.Add([]byte(`{"buttons":5,"pressed":4}`))
 	f.Add([]byte(`{"bot":true}`))
+	f.Add([]byte(`{"pause":true}`))
 	f.Add([]byte(`{"link":{"latencyMs":60,"jitterMs":10,"lossPercent":5}}`))
 	for _, c := range refusals {
 		f.Add([]byte(c.text))
@@ -305,7 +310,7 @@ func FuzzParseCommand(f *testing.F) {
 		require.True(t, c.HasButtons || c.Buttons|c.Pressed == 0)
 		if c.Link != nil {
 			require.NoError(t, c.Link.check())
-			require.False(t, c.HasButtons || c.Bot)
+			require.False(t, c.HasButtons || c.Bot || c.Pause != nil)
 		}
 	})
 }

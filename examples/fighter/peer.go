@@ -35,13 +35,17 @@ type peer struct {
 	frame   frame
 	rate    rate
 	deepest int
+	// pausedBy is the side that has paused the match, or nobody.
+	pausedBy int
 }
+
+const nobody = -1
 
 // newPeer returns a side that is about to play over tr.
 func newPeer(self driftback.Peer, o *options, tr transport.Transport, page *pageServer) (*peer, error) {
 	var nonce [8]byte
 	_, _ = rand.Read(nonce[:]) // never fails, by its own documentation
-	p := &peer{self: self, o: o, hands: newHands(int(self), o.seed), page: page, link: o.link}
+	p := &peer{self: self, o: o, hands: newHands(int(self), o.seed), page: page, link: o.link, pausedBy: nobody}
 	// Two that play at different rates, or to different ends, would wait for each other.
 	game := fmt.Sprintf("fighter, %d ticks a second, to the end", o.rate)
 	if o.ticks > 0 {
@@ -91,6 +95,7 @@ func (p *peer) play(ctx context.Context) (outcome, error) {
 			p.hands.used()
 		}
 		p.strip.note(&r)
+		p.notePause(&r)
 		p.deepest = max(p.deepest, r.Rerun.Len())
 		p.show(&r, now, err)
 		if now >= nextReport {
@@ -111,6 +116,30 @@ func (p *peer) play(ctx context.Context) (outcome, error) {
 	}
 }
 
+// pause asks for what a page does. Whether the match has ended is found out by Tick.
+func (p *peer) pause(wanted *bool) {
+	switch {
+	case wanted == nil:
+	case *wanted:
+		_ = p.match.Pause()
+	default:
+		_ = p.match.Resume()
+	}
+}
+
+// notePause remembers who has paused the match, once that is confirmed.
+func (p *peer) notePause(r *session.Result) {
+	for _, e := range r.Events {
+		switch e.Kind {
+		case session.Paused:
+			p.pausedBy = int(e.Participant)
+		case session.Resumed:
+			p.pausedBy = nobody
+		default: // it is not about pauses
+		}
+	}
+}
+
 // obey does what the pages ask for.
 func (p *peer) obey() {
 	if p.page == nil {
@@ -121,6 +150,7 @@ func (p *peer) obey() {
 		case p.link = <-p.links:
 		case c := <-p.page.Commands():
 			p.hands.take(&c)
+			p.pause(c.Pause)
 			if c.Link != nil && p.impair != nil {
 				im := p.link
 				im.Latency = time.Duration(c.Link.LatencyMs) * time.Millisecond

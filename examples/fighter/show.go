@@ -24,6 +24,11 @@ func (p *peer) show(r *session.Result, now time.Duration, end error) {
 			LastDepth: f.Stats.LastDepth, Deepest: s.Loop.Deepest, Depths: s.Loop.Depths,
 		},
 	}
+	if f.PausedBy = nobody; end == nil {
+		if f.Paused, _ = p.match.Paused(); f.Paused {
+			f.PausedBy = p.pausedBy
+		}
+	}
 	if end != nil {
 		f.End = fmt.Sprintf("The match is over: %v.", end)
 	}

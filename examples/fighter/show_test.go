@@ -62,3 +62,56 @@ func TestAPagesSlidersSetTheLinkInItsOwnUnits(t *testing.T) {
 	p.show(&session.Result{}, 0, nil)
 	require.Equal(t, &linkSetting{LatencyMs: 60, JitterMs: 10, LossPercent: 5}, p.frame.Link)
 }
+
+// Two sides over a link of 50 ms: what one's page asks for is shown on both.
+func TestAPageThatPausesPausesTheMatchForBoth(t *testing.T) {
+	net := loopback.New(1)
+	var sides [2]*peer
+	for i := range sides {
+		self := driftback.Peer(i)
+		require.NoError(t, net.Impair(self, 1-self, loopback.Impairment{Latency: 50 * time.Millisecond}))
+		page, err := newPageServer("127.0.0.1:0", slog.New(slog.DiscardHandler))
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, page.Close()) })
+		sides[i], err = newPeer(self, &options{rate: 60, delay: 2, window: 8, wait: time.Minute}, net.Open(self), page)
+		require.NoError(t, err)
+	}
+	var lines [2]*status
+	run := func(ticks int) {
+		for range ticks {
+			net.Advance(time.Second / 60)
+			for i, p := range sides {
+				p.obey()
+				r, err := p.match.Tick(net.Now(), p.hands.next(p.match.State()))
+				require.NoError(t, err)
+				p.notePause(&r)
+				p.show(&r, net.Now(), nil)
+				lines[i] = p.status(&r)
+			}
+		}
+	}
+	run(60)
+	yes, no := true, false
+	sides[0].page.commands <- command{Pause: &yes}
+	run(3)
+	require.True(t, sides[0].frame.Paused)
+	run(40)
+	for i, p := range sides {
+		require.True(t, p.frame.Paused)
+		require.Zero(t, p.frame.PausedBy)
+		require.Equal(t, " | paused", lines[i].besides())
+	}
+	tick, view := sides[1].frame.Tick, sides[1].frame.View
+	run(40)
+	require.Greater(t, sides[1].frame.Tick, tick+30)
+	require.Equal(t, view, sides[1].frame.View)
+
+	sides[1].page.commands <- command{Pause: &no}
+	run(40)
+	for i, p := range sides {
+		require.False(t, p.frame.Paused)
+		require.Equal(t, nobody, p.frame.PausedBy)
+		require.Empty(t, lines[i].besides())
+	}
+	require.NotEqual(t, view, sides[1].frame.View)
+}

@@ -24,6 +24,7 @@ type status struct {
 	Health     [2]int         `json:"health"`
 	Wins       [2]int         `json:"wins"`
 	LinkBroken bool           `json:"linkBroken"`
+	Paused     bool           `json:"paused"`
 }
 
 func (p *peer) status(r *session.Result) *status {
@@ -32,6 +33,7 @@ func (p *peer) status(r *session.Result) *status {
 		Phase: r.Phase.String(), Tick: s.Tick, Confirmed: s.Confirmed, Hands: p.hands.String(),
 		Rollbacks: s.Loop.Rollbacks, Deepest: p.deepest, Stalls: s.Stalled,
 	}
+	st.Paused, _ = p.match.Paused()
 	for _, peer := range s.Peers {
 		st.RoundTrip, st.Loss = peer.RoundTrip, peer.Loss
 		st.LinkBroken = peer.Silence > time.Second
@@ -46,14 +48,18 @@ func (p *peer) status(r *session.Result) *status {
 func (s *status) print(w io.Writer) {
 	fmt.Fprintf(w, "tick %d, confirmed %d | round trip %v, lost %.0f %% | rollbacks %d, %d deep | stalled %d | health %d:%d, rounds %d:%d%s\n",
 		s.Tick, s.Confirmed, s.RoundTrip.Round(time.Millisecond), 100*s.Loss, s.Rollbacks, s.Deepest, s.Stalls,
-		s.Health[0], s.Health[1], s.Wins[0], s.Wins[1], s.silence())
+		s.Health[0], s.Health[1], s.Wins[0], s.Wins[1], s.besides())
 }
 
-func (s *status) silence() string {
-	if s.LinkBroken {
-		return " | the other side is silent"
+// besides is what else there is to say.
+func (s *status) besides() (text string) {
+	if s.Paused {
+		text = " | paused"
 	}
-	return ""
+	if s.LinkBroken {
+		text += " | the other side is silent"
+	}
+	return text
 }
 
 // printBoth writes one line for both sides, left before right where they differ.
@@ -76,5 +82,5 @@ func printBoth(w io.Writer, s *[2]status) {
 		pair(func(s *status) string { return strconv.FormatUint(s.Rollbacks, 10) }),
 		pair(func(s *status) string { return strconv.Itoa(s.Deepest) }),
 		pair(func(s *status) string { return strconv.FormatUint(s.Stalls, 10) }),
-		s[0].Health[0], s[0].Health[1], s[0].Wins[0], s[0].Wins[1], s[0].silence())
+		s[0].Health[0], s[0].Health[1], s[0].Wins[0], s[0].Wins[1], s[0].besides())
 }

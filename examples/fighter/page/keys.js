@@ -10,9 +10,11 @@ const byCode = {
 const byPad = { 0: light, 1: grab, 2: heavy, 3: special, 12: up, 13: down, 14: left, 15: right };
 
 export class Keys {
-  // changed is called with the buttons held now and those that have just gone down.
-  constructor(changed) {
+  // changed is called with the buttons held now and those that have just gone down, and
+  // pause when P has.
+  constructor(changed, pause) {
     this.changed = changed;
+    this.pause = pause;
     this.down = new Set();
     this.pad = 0;
     this.held = 0;
@@ -23,6 +25,7 @@ export class Keys {
   }
 
   key(e, isDown) {
+    if (e.code === 'KeyP' && isDown && !e.repeat && !e.ctrlKey && !e.metaKey && !e.altKey) this.pause();
     if (!byCode[e.code] || (isDown && (e.ctrlKey || e.metaKey || e.altKey))) return;
     // A slider keeps its arrow keys.
     if (isDown && e.target instanceof HTMLInputElement && e.code.startsWith('Arrow')) return;

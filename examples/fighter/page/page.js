@@ -59,15 +59,29 @@ function receive(frame) {
   if (frame.end && frame.end !== before?.end) say(frame.end);
   if (frame.phase !== 'stalled' || stalls === stallsToTell) {
     const waits = frame.phase === 'stalled';
-    scene.notice = frame.end ? 'The match has ended' : waits ? 'Stalled: waiting for the other player’s input' : frame.phase === 'joining' ? 'Waiting for the other player' : '';
+    scene.notice = frame.end ? 'The match has ended' : frame.paused ? pauseWords(frame) : waits ? 'Stalled: waiting for the other player’s input' : frame.phase === 'joining' ? 'Waiting for the other player' : '';
     if (waits) say('Stalled: the prediction window is used up, and the other player’s input is missing.');
-    state(frame.phase === 'advanced' ? 'playing' : frame.phase);
+    state(frame.phase === 'advanced' ? (frame.paused ? 'paused' : 'playing') : frame.phase);
   }
+  if (frame.paused !== !!before?.paused || (frame.paused && frame.pausedBy !== before?.pausedBy)) tellPause(frame);
   byId('to-bot').disabled = frame.hands !== 'you';
   if (frame.hands !== before?.hands || frame.self !== before?.self) {
     byId('hands').textContent = frame.hands === 'you' ? `You play ${cast[frame.self].name}.` : `A bot plays ${cast[frame.self].name}: press any of the keys to take over.`;
     document.title = `${cast[frame.self].name} – driftback fighter`;
   }
+}
+
+// pauseWords says that the match is paused, and by whom once both sides know.
+function pauseWords({ self, pausedBy }) {
+  const who = pausedBy < 0 ? '' : pausedBy === self ? ' by you' : ' by the other player';
+  return `Paused${who}. Press P to play on`;
+}
+
+function tellPause(frame) {
+  const button = byId('pause');
+  button.textContent = frame.paused ? 'Play on' : 'Pause';
+  button.setAttribute('aria-pressed', String(frame.paused));
+  if (!frame.end) say(frame.paused ? `${pauseWords(frame)}.` : 'The match goes on.');
 }
 
 // Effects. Each is reported once, however often its tick runs again; the page keeps
@@ -152,7 +166,10 @@ function summarise() {
 // Controls
 
 const panel = new Panel((link) => send({ link }));
-const keys = new Keys((buttons, pressed) => send({ buttons, pressed }));
+const togglePause = () => send({ pause: !driftback.frame?.paused });
+const keys = new Keys((buttons, pressed) => send({ buttons, pressed }), togglePause);
+
+byId('pause').addEventListener('click', togglePause);
 
 byId('to-bot').addEventListener('click', () => send({ bot: true }));
 byId('boxes').addEventListener('click', (e) => {
