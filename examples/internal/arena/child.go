@@ -1,4 +1,4 @@
-package main
+package arena
 
 import (
 	"bufio"
@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/netip"
 
@@ -22,7 +21,7 @@ const maxLine = 64 << 10
 
 // note is one line of JSON between a parent and a child. A child says Here, then
 // Status once a second, Link when a slider moves, and Ended or Failed; the parent
-// answers Here with Play and tells each child what Link the other asked for. Its
+// answers Here with Play and tells each child what Link another asked for. Its
 // pipe's end is the order to leave.
 type note struct {
 	Here   *here    `json:"here,omitempty"`
@@ -40,22 +39,28 @@ type here struct {
 	Page string         `json:"page"`
 }
 
-// orders tell a child whom to play. The one that is given an address calls.
+// orders tell a child whom to play. It calls those whose address it is given.
 type orders struct {
-	Self driftback.Peer `json:"self"`
-	Addr string         `json:"addr"`
+	Self   driftback.Peer `json:"self"`
+	Others []other        `json:"others"`
+}
+
+// other is another player.
+type other struct {
+	Peer driftback.Peer `json:"peer"`
+	Addr string         `json:"addr,omitempty"`
 	Pin  identity.Pin   `json:"pin"`
 }
 
 // errTold ends a child whose parent has been told why, and will say it.
 var errTold = errors.New("the parent has been told")
 
-// child plays one side for a parent at the other end of its standard input and
+// child plays for one player, under a parent at the other end of its standard input and
 // output. It ends when its input does, so that a parent that is gone, however it
 // went, leaves nothing running.
-func child(o *options, stdin io.Reader, stdout io.Writer) error {
+func (g *Game[S, I]) child(o *options, stdin io.Reader, stdout io.Writer) error {
 	say := json.NewEncoder(stdout)
-	end, err := playFor(o, stdin, say)
+	end, err := g.playFor(o, stdin, say)
 	if err != nil {
 		_ = say.Encode(note{Failed: err.Error()})
 		return errTold
@@ -63,7 +68,7 @@ func child(o *options, stdin io.Reader, stdout io.Writer) error {
 	return say.Encode(note{Ended: &end})
 }
 
-func playFor(o *options, stdin io.Reader, say *json.Encoder) (outcome, error) {
+func (g *Game[S, I]) playFor(o *options, stdin io.Reader, say *json.Encoder) (outcome, error) {
 	id, err := identity.Generate()
 	if err != nil {
 		return outcome{}, err
@@ -74,13 +79,13 @@ func playFor(o *options, stdin io.Reader, say *json.Encoder) (outcome, error) {
 	}
 	defer socket.Close()
 	h := &here{Addr: socket.LocalAddr().(*net.UDPAddr).AddrPort(), Pin: id.Pin()}
-	page, err := openPage(o)
+	shown, err := g.openPage(o)
 	if err != nil {
 		return outcome{}, err
 	}
-	if page != nil {
-		defer page.Close()
-		h.Page = page.URL()
+	if shown != nil {
+		defer shown.Close()
+		h.Page = shown.URL()
 	}
 	if err := say.Encode(note{Here: h}); err != nil {
 		return outcome{}, err
@@ -97,30 +102,20 @@ func playFor(o *options, stdin io.Reader, say *json.Encoder) (outcome, error) {
 	links := make(chan impair.Impairment, 16)
 	go func() {
 		defer stop()
-		for lines.Scan() {
-			var n note
-			if json.Unmarshal(lines.Bytes(), &n) != nil || n.Link == "" {
-				continue
-			}
-			if im, err := impair.ParseImpairment(n.Link); err == nil {
-				select {
-				case links <- im:
-				case <-ctx.Done():
-				}
-			}
-		}
+		hearLinks(ctx, lines, links)
 	}()
 
-	other := 1 - n.Play.Self
-	link, err := quic.Listen(ctx, quic.Config{
-		Self: n.Play.Self, Identity: id, Conn: socket,
-		Peers: []quic.Remote{{Peer: other, Pin: n.Play.Pin, Addr: n.Play.Addr}},
-	})
+	o.players = 1 + len(n.Play.Others)
+	c := quic.Config{Self: n.Play.Self, Identity: id, Conn: socket}
+	for _, p := range n.Play.Others {
+		c.Peers = append(c.Peers, quic.Remote{Peer: p.Peer, Pin: p.Pin, Addr: p.Addr})
+	}
+	link, err := quic.Listen(ctx, c)
 	if err != nil {
 		return outcome{}, err
 	}
 	defer link.Close()
-	p, err := newPeer(n.Play.Self, o, link, page)
+	p, err := newPeer(g, n.Play.Self, o, link, shown)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -130,14 +125,18 @@ func playFor(o *options, stdin io.Reader, say *json.Encoder) (outcome, error) {
 	return p.play(ctx)
 }
 
-// openPage opens the page that the options ask for.
-func openPage(o *options) (*pageServer, error) {
-	if o.headless {
-		return nil, nil
+// hearLinks passes on what the others' sliders have set, until the parent says no more.
+func hearLinks(ctx context.Context, lines *bufio.Scanner, links chan<- impair.Impairment) {
+	for lines.Scan() {
+		var n note
+		if json.Unmarshal(lines.Bytes(), &n) != nil || n.Link == "" {
+			continue
+		}
+		if im, err := impair.ParseImpairment(n.Link); err == nil {
+			select {
+			case links <- im:
+			case <-ctx.Done():
+			}
+		}
 	}
-	addr := o.page
-	if addr == "" {
-		addr = "127.0.0.1:0"
-	}
-	return newPageServer(addr, slog.New(slog.DiscardHandler))
 }

@@ -51,8 +51,10 @@ function sized(canvas) {
 const count = (n) => Math.round(n).toLocaleString('en');
 
 export class Panel {
-  // setLink is called with what the sliders ask for.
-  constructor(setLink) {
+  // setLink is called with what the sliders ask for; name says what a participant is
+  // called.
+  constructor(setLink, name) {
+    this.name = name; // of a participant
     this.strip = byId('strip');
     this.past = []; // depths of rollbacks as they were counted each second
     this.touched = -1e9; // when a slider was last moved here
@@ -95,6 +97,8 @@ export class Panel {
     const { c, ratio, w, h } = sized(this.strip);
     const axis = 15 * ratio, tall = h - axis, cell = w / stripTicks;
     const wide = Math.max(cell - 1.6 * ratio, 1);
+    const style = getComputedStyle(this.strip);
+    const text = style.color, dim = style.getPropertyValue('--dim');
     c.clearRect(0, 0, w, h);
     c.font = `${11 * ratio}px system-ui, sans-serif`;
     let tick = frame.tick, edge = -1;
@@ -106,13 +110,13 @@ export class Panel {
       tick--;
       if (tick === frame.confirmed) edge = x;
       if (tick % 20 === 0) {
-        c.fillStyle = '#a9b4c8';
+        c.fillStyle = dim;
         c.textAlign = 'center';
         c.fillText(String(tick), Math.min(Math.max(x + cell / 2, 20 * ratio), w - 20 * ratio), h - 3 * ratio);
       }
     }
     if (edge >= 0) { // the first tick that lacks an input
-      c.fillStyle = '#ffffff';
+      c.fillStyle = text;
       c.fillRect(edge - 1.5 * ratio, 0, 1.5 * ratio, tall + 3 * ratio);
     }
   }
@@ -135,6 +139,33 @@ export class Panel {
     }
     this.tellDepths(s.depths);
     this.tellLink(frame.link);
+    this.tellPeers(frame.peers ?? []);
+  }
+
+  // tellPeers has a line for each link, where there is more than one.
+  tellPeers(peers) {
+    byId('peers-card').hidden = peers.length < 2;
+    if (peers.length < 2) return;
+    const rows = byId('peers');
+    while (rows.children.length > peers.length) rows.lastChild.remove();
+    peers.forEach((p, i) => {
+      const silent = p.silentMs > 1000;
+      const words = [
+        this.name(p.participant), `${p.roundTripMs.toFixed(0)} ms`, `${p.lossPercent.toFixed(1)} %`, `${p.unacknowledged}`,
+        p.missing ? 'waited for' : silent ? `${(p.silentMs / 1000).toFixed(0)} s ago` : 'yes',
+      ];
+      let row = rows.children[i];
+      if (!row) {
+        row = rows.insertRow();
+        words.forEach((_, at) => {
+          const cell = document.createElement(at ? 'td' : 'th');
+          if (!at) cell.scope = 'row';
+          row.append(cell);
+        });
+      }
+      row.classList.toggle('amiss', silent || p.missing);
+      words.forEach((word, at) => { if (row.children[at].textContent !== word) row.children[at].textContent = word; });
+    });
   }
 
   // tellDepths shows the rollbacks of the last ten seconds.

@@ -1,4 +1,12 @@
-package main
+// Package page shows one process of an example's match as a web page, and hears what is
+// pressed there.
+//
+// A [Server] serves the game's own files, and those that every game's page needs (the
+// strip of ticks, the numbers, the sliders, keys and sounds: folder web), on the loopback
+// interface. It sends each [Frame] to the pages that look and passes on each [Command].
+// It refuses to know the game: what there is to draw is the frame's View, and drawing it
+// is the game's own script.
+package page
 
 import (
 	"context"
@@ -17,8 +25,10 @@ import (
 	"github.com/coder/websocket"
 )
 
-//go:embed page
-var pageFiles embed.FS
+// shared are the files that every game's page needs.
+//
+//go:embed web
+var shared embed.FS
 
 const (
 	// maxPages bounds the pages that watch at the same time.
@@ -39,14 +49,30 @@ const (
 // error of this number.
 const windowsAddressInUse = syscall.Errno(10048)
 
-// pageServer serves the web page of one peer on the loopback interface, passes
+// Config says what is served.
+type Config struct {
+	// Addr must be on the loopback interface: "127.0.0.1:0" for any port there.
+	Addr string
+	// Files are the game's own. Where a file of the same name is shared, the game's goes.
+	Files fs.FS
+	// World is what the page draws that never changes, if anything: it is served as
+	// world.json.
+	World any
+	// Buttons are the buttons that there are. A page that sends others is cut off.
+	Buttons uint16
+	// Logger is told what went wrong with a page; nil is silence.
+	Logger *slog.Logger
+}
+
+// Server serves the web page of one peer on the loopback interface, passes
 // frames to whoever looks at it, and what they ask for back. Its methods are safe
 // for use by several goroutines.
-type pageServer struct {
+type Server struct {
+	buttons  uint16
 	listener net.Listener
 	server   *http.Server
 	logger   *slog.Logger
-	commands chan command
+	commands chan Command
 	closed   chan struct{}
 	serving  sync.WaitGroup // the server
 	running  sync.WaitGroup // every page
@@ -55,7 +81,7 @@ type pageServer struct {
 	closing bool
 	pages   map[*watcher]struct{}
 	holder  *watcher // the page whose buttons came last
-	newest  *frame   // never changed once it is here
+	newest  *Frame   // never changed once it is here
 }
 
 // watcher is one page.
@@ -63,39 +89,41 @@ type watcher struct {
 	wake chan struct{} // holds a token when there is something to send
 
 	// Guarded by the server's mu.
-	frame   *frame // the newest one not sent yet, or nil
-	effects []frameEffect
+	frame   *Frame // the newest one not sent yet, or nil
+	effects []Effect
 	behind  bool // too many effects were waiting
 }
 
-// newPageServer listens on addr, which must be on the loopback interface:
-// "127.0.0.1:0" for any port.
-func newPageServer(addr string, logger *slog.Logger) (*pageServer, error) {
-	host, _, err := net.SplitHostPort(addr)
+// New starts to serve a page. Close must be called.
+func New(c Config) (*Server, error) {
+	host, _, err := net.SplitHostPort(c.Addr)
 	if err != nil {
-		return nil, fmt.Errorf("page: the address %q is not a host and a port: write it like 127.0.0.1:8080", addr)
+		return nil, fmt.Errorf("page: the address %q is not a host and a port: write it like 127.0.0.1:8080", c.Addr)
 	}
 	if !onLoopback(host) {
-		return nil, fmt.Errorf("page: the address %q is not on this machine alone: the page is served on 127.0.0.1 only", addr)
+		return nil, fmt.Errorf("page: the address %q is not on this machine alone: the page is served on 127.0.0.1 only", c.Addr)
 	}
-	listener, err := net.Listen("tcp", addr)
+	files, err := filesOf(&c)
+	if err != nil {
+		return nil, fmt.Errorf("page: %w", err)
+	}
+	listener, err := net.Listen("tcp", c.Addr)
 	if errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, windowsAddressInUse) {
-		return nil, fmt.Errorf("page: the address %s is taken by another program: choose another, or 127.0.0.1:0 for any free port", addr)
+		return nil, fmt.Errorf("page: the address %s is taken by another program: choose another, or 127.0.0.1:0 for any free port", c.Addr)
 	} else if err != nil {
 		return nil, fmt.Errorf("page: cannot serve the page: %w", err)
 	}
-	s := &pageServer{
-		listener: listener, logger: logger,
-		commands: make(chan command, maxCommands), closed: make(chan struct{}),
+	logger := c.Logger
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{
+		buttons: c.Buttons, listener: listener, logger: logger,
+		commands: make(chan Command, maxCommands), closed: make(chan struct{}),
 		pages: map[*watcher]struct{}{},
 	}
-	files, err := fs.Sub(pageFiles, "page")
-	if err != nil {
-		listener.Close()
-		return nil, fmt.Errorf("page: %w", err)
-	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /", http.FileServerFS(files))
+	mux.Handle("GET /", files)
 	mux.HandleFunc("GET /live", s.live)
 	s.server = &http.Server{
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, wireKey{}, c) },
@@ -117,13 +145,13 @@ func onLoopback(host string) bool {
 }
 
 // URL returns the page's address.
-func (s *pageServer) URL() string { return "http://" + s.listener.Addr().String() + "/" }
+func (s *Server) URL() string { return "http://" + s.listener.Addr().String() + "/" }
 
 // Commands returns what the pages ask for. It is never closed.
-func (s *pageServer) Commands() <-chan command { return s.commands }
+func (s *Server) Commands() <-chan Command { return s.commands }
 
 // Pages returns the number of pages that are connected.
-func (s *pageServer) Pages() int {
+func (s *Server) Pages() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.pages)
@@ -131,7 +159,7 @@ func (s *pageServer) Pages() int {
 
 // Show sends a frame to every page. It copies what it keeps and never waits: a slow
 // page misses frames, but no effect. It does nothing after Close.
-func (s *pageServer) Show(f *frame) {
+func (s *Server) Show(f *Frame) {
 	kept := f.kept()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,7 +186,7 @@ func (w *watcher) notify() {
 
 // Close sends the pages what is waiting for them, says goodbye, and returns when
 // everything that the server started has ended.
-func (s *pageServer) Close() error {
+func (s *Server) Close() error {
 	s.mu.Lock()
 	first := !s.closing
 	s.closing = true
@@ -181,7 +209,7 @@ func (s *pageServer) Close() error {
 // guarded refuses requests that no page of ours makes. A site that has its own name
 // resolve to 127.0.0.1 is of the same origin as the page in its browser's eyes, but
 // still asks for its own name.
-func (s *pageServer) guarded(next http.Handler) http.Handler {
+func (s *Server) guarded(next http.Handler) http.Handler {
 	_, port, _ := net.SplitHostPort(s.listener.Addr().String())
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, asked, err := net.SplitHostPort(r.Host)
@@ -200,7 +228,7 @@ func (s *pageServer) guarded(next http.Handler) http.Handler {
 }
 
 // live is a page's connection.
-func (s *pageServer) live(w http.ResponseWriter, r *http.Request) {
+func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 	if origin := r.Header.Get("Origin"); origin != "http://"+r.Host {
 		http.Error(w, fmt.Sprintf("page: the origin %q is not this page", origin), http.StatusForbidden)
 		return
@@ -233,7 +261,7 @@ func (s *pageServer) live(w http.ResponseWriter, r *http.Request) {
 	reader.Wait()
 }
 
-func (s *pageServer) join() (*watcher, error) {
+func (s *Server) join() (*watcher, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -251,9 +279,9 @@ func (s *pageServer) join() (*watcher, error) {
 	return page, nil
 }
 
-// leave forgets a page. If it held the side, the bot takes over: nobody can let go
-// of the buttons any more.
-func (s *pageServer) leave(page *watcher) {
+// leave forgets a page. If its buttons were the ones that counted, the bot takes
+// over: nobody can let go of them any more.
+func (s *Server) leave(page *watcher) {
 	s.mu.Lock()
 	delete(s.pages, page)
 	held := s.holder == page
@@ -262,12 +290,12 @@ func (s *pageServer) leave(page *watcher) {
 	}
 	s.mu.Unlock()
 	if held {
-		s.ask(context.Background(), command{Bot: true})
+		s.ask(context.Background(), Command{Bot: true})
 	}
 }
 
 // ask hands a command over, and waits for a place in the queue.
-func (s *pageServer) ask(ctx context.Context, c command) {
+func (s *Server) ask(ctx context.Context, c Command) {
 	select {
 	case s.commands <- c:
 	case <-ctx.Done():
@@ -277,18 +305,18 @@ func (s *pageServer) ask(ctx context.Context, c command) {
 
 // listen reads a page's commands until it is gone or has said what no page of ours
 // would.
-func (s *pageServer) listen(ctx context.Context, conn *websocket.Conn, page *watcher) {
+func (s *Server) listen(ctx context.Context, conn *websocket.Conn, page *watcher) {
 	for {
 		kind, text, err := conn.Read(ctx)
 		if err != nil {
 			s.logger.Debug("page: a page has gone", "error", err)
 			return
 		}
-		var c command
+		var c Command
 		if kind != websocket.MessageText {
 			err = errors.New("a command is text")
 		} else {
-			c, err = parseCommand(text)
+			c, err = parseCommand(text, s.buttons)
 		}
 		if err != nil {
 			s.logger.Warn("page: a page was cut off", "error", err)
@@ -308,7 +336,7 @@ func (s *pageServer) listen(ctx context.Context, conn *websocket.Conn, page *wat
 }
 
 // send writes the newest frame, with the effects of all, whenever there is one.
-func (s *pageServer) send(ctx context.Context, conn *websocket.Conn, page *watcher) {
+func (s *Server) send(ctx context.Context, conn *websocket.Conn, page *watcher) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -326,7 +354,7 @@ func (s *pageServer) send(ctx context.Context, conn *websocket.Conn, page *watch
 	}
 }
 
-func (s *pageServer) sendNewest(ctx context.Context, conn *websocket.Conn, page *watcher) bool {
+func (s *Server) sendNewest(ctx context.Context, conn *websocket.Conn, page *watcher) bool {
 	s.mu.Lock()
 	f, effects, behind := page.frame, page.effects, page.behind
 	page.frame, page.effects = nil, nil
@@ -359,7 +387,7 @@ type wireKey struct{}
 
 // farewell closes a connection with a reason, and waits only so long for the page
 // to do the same: beneath, for once Close has begun CloseNow waits for it.
-func (s *pageServer) farewell(ctx context.Context, conn *websocket.Conn, code websocket.StatusCode, reason string) {
+func (s *Server) farewell(ctx context.Context, conn *websocket.Conn, code websocket.StatusCode, reason string) {
 	if wire, ok := ctx.Value(wireKey{}).(net.Conn); ok {
 		_ = wire.SetDeadline(time.Now().Add(pageFarewell))
 	}

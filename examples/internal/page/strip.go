@@ -1,14 +1,14 @@
-package main
+package page
 
 import (
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/session"
 )
 
-// strip remembers what became of the newest ticks, and of the calls between them
+// Strip remembers what became of the newest ticks, and of the calls between them
 // that could not run one.
-type strip struct {
-	marks [stripTicks]mark
+type Strip struct {
+	marks [StripTicks]mark
 	n     int // marks there have been
 }
 
@@ -18,13 +18,13 @@ type mark struct {
 	stalled, rerun bool
 }
 
-func (s *strip) add(m mark) {
-	s.marks[s.n%stripTicks] = m
+func (s *Strip) add(m mark) {
+	s.marks[s.n%StripTicks] = m
 	s.n++
 }
 
-// note takes what one call of Tick did.
-func (s *strip) note(r *session.Result) {
+// Note takes what one call of Tick did.
+func (s *Strip) Note(r *session.Result) {
 	for i := range s.marks {
 		if m := &s.marks[i]; m.tick >= r.Rerun.From && m.tick < r.Rerun.To {
 			m.rerun = true
@@ -39,11 +39,12 @@ func (s *strip) note(r *session.Result) {
 	}
 }
 
-// letters returns a letter for each mark, oldest first.
-func (s *strip) letters(confirmed driftback.Tick) string {
-	b := make([]byte, 0, stripTicks)
-	for i := max(0, s.n-stripTicks); i < s.n; i++ {
-		switch m := &s.marks[i%stripTicks]; {
+// Letters returns a letter for each mark, oldest first, given the first tick that
+// lacks an input.
+func (s *Strip) Letters(confirmed driftback.Tick) string {
+	b := make([]byte, 0, StripTicks)
+	for i := max(0, s.n-StripTicks); i < s.n; i++ {
+		switch m := &s.marks[i%StripTicks]; {
 		case m.stalled:
 			b = append(b, stripStalled)
 		case m.rerun:

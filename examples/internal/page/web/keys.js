@@ -1,17 +1,12 @@
 // Keys and gamepads: what is held on this page.
 
-const left = 1, right = 2, up = 4, down = 8, light = 16, heavy = 32, grab = 64, special = 128;
-
-// By place on the keyboard, so that any layout will do.
-const byCode = {
-  ArrowLeft: left, KeyA: left, ArrowRight: right, KeyD: right, ArrowUp: up, KeyW: up, ArrowDown: down, KeyS: down,
-  KeyJ: light, KeyZ: light, KeyK: heavy, KeyX: heavy, KeyL: grab, KeyC: grab, Semicolon: special, KeyV: special,
-};
-const byPad = { 0: light, 1: grab, 2: heavy, 3: special, 12: up, 13: down, 14: left, 15: right };
-
 export class Keys {
-  // changed is called with the buttons held now and those that have just gone down.
-  constructor(changed) {
+  // layout says what is what: byCode has buttons by the place of a key on the keyboard,
+  // so that any layout will do, byPad by the number of a gamepad's button, and byAxis by
+  // that of an axis, [negative, positive]. changed is called with the buttons held now
+  // and those that have just gone down.
+  constructor(layout, changed) {
+    this.layout = layout;
     this.changed = changed;
     this.down = new Set();
     this.pad = 0;
@@ -23,9 +18,10 @@ export class Keys {
   }
 
   key(e, isDown) {
-    if (!byCode[e.code] || (isDown && (e.ctrlKey || e.metaKey || e.altKey))) return;
-    // A slider keeps its arrow keys.
+    if (!this.layout.byCode[e.code] || (isDown && (e.ctrlKey || e.metaKey || e.altKey))) return;
+    // A slider keeps its arrow keys, and a button what presses it.
     if (isDown && e.target instanceof HTMLInputElement && e.code.startsWith('Arrow')) return;
+    if (isDown && e.target instanceof HTMLButtonElement && ['Space', 'Enter'].includes(e.code)) return;
     if (isDown) {
       e.preventDefault(); // the page does not scroll
       if (e.repeat) return;
@@ -44,11 +40,11 @@ export class Keys {
     let pad = 0;
     for (const p of navigator.getGamepads?.() ?? []) {
       if (!p || p.mapping !== 'standard') continue;
-      p.buttons.forEach((b, i) => { if (b.pressed) pad |= byPad[i] ?? 0; });
-      if (p.axes[0] < -0.5) pad |= left;
-      if (p.axes[0] > 0.5) pad |= right;
-      if (p.axes[1] < -0.5) pad |= up;
-      if (p.axes[1] > 0.5) pad |= down;
+      p.buttons.forEach((b, i) => { if (b.pressed) pad |= this.layout.byPad[i] ?? 0; });
+      for (const [axis, [negative, positive]] of Object.entries(this.layout.byAxis ?? {})) {
+        if (p.axes[axis] < -0.5) pad |= negative;
+        if (p.axes[axis] > 0.5) pad |= positive;
+      }
     }
     if (pad === this.pad) return;
     this.pad = pad;
@@ -57,7 +53,7 @@ export class Keys {
 
   update() {
     let held = this.pad;
-    for (const code of this.down) held |= byCode[code];
+    for (const code of this.down) held |= this.layout.byCode[code];
     if (held === this.held) return;
     const pressed = held & ~this.held;
     this.held = held;

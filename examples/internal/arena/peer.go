@@ -1,4 +1,4 @@
-package main
+package arena
 
 import (
 	"context"
@@ -9,49 +9,51 @@ import (
 	"time"
 
 	"github.com/driftback/driftback"
-	"github.com/driftback/driftback/examples/fighter/sim"
+	"github.com/driftback/driftback/examples/internal/page"
 	"github.com/driftback/driftback/fingerprint"
 	"github.com/driftback/driftback/session"
 	"github.com/driftback/driftback/transport"
 	"github.com/driftback/driftback/transport/impair"
 )
 
-// matchID tells this game's matches from others'. A real game would draw one for
-// each match and agree on it where the players meet.
-const matchID = 0x66696768746572
-
-// peer is one side of a match: the loop that a game would have.
-type peer struct {
+// peer is one player's part in a match: the loop that a game would have.
+type peer[S any, I comparable] struct {
+	game    *Game[S, I]
 	self    driftback.Peer
 	o       *options
-	match   *session.Lockstep[sim.State, sim.Input]
-	hands   *hands
-	page    *pageServer // nil: headless
-	strip   strip
+	match   *session.Lockstep[S, I]
+	hands   hands[S, I]
+	page    *page.Server // nil: headless
+	strip   page.Strip
 	report  func(*status)                // told once a second
 	impair  func(impair.Impairment) bool // told what the sliders ask for; nil: there are none
-	links   <-chan impair.Impairment     // what the other side's sliders have set
+	links   <-chan impair.Impairment     // what others' sliders have set
 	link    impair.Impairment            // what they show
-	frame   frame
+	frame   page.Frame
 	rate    rate
 	deepest int
 }
 
-// newPeer returns a side that is about to play over tr.
-func newPeer(self driftback.Peer, o *options, tr transport.Transport, page *pageServer) (*peer, error) {
+// newPeer returns a player who is about to play over tr. Peer p plays participant p.
+func newPeer[S any, I comparable](g *Game[S, I], self driftback.Peer, o *options, tr transport.Transport, shown *page.Server) (*peer[S, I], error) {
 	var nonce [8]byte
 	_, _ = rand.Read(nonce[:]) // never fails, by its own documentation
-	p := &peer{self: self, o: o, hands: newHands(int(self), o.seed), page: page, link: o.link}
-	// Two that play at different rates, or to different ends, would wait for each other.
-	game := fmt.Sprintf("fighter, %d ticks a second, to the end", o.rate)
+	p := &peer[S, I]{game: g, self: self, o: o, page: shown, link: o.link}
+	p.hands = newHands(g, driftback.Participant(self), o.seed)
+	// Players at different rates, or to different ends, would wait for each other.
+	game := fmt.Sprintf("%s, %d ticks a second, to the end", g.Name, o.rate)
 	if o.ticks > 0 {
-		game = fmt.Sprintf("fighter, %d ticks a second, to tick %d", o.rate, o.ticks)
+		game = fmt.Sprintf("%s, %d ticks a second, to tick %d", g.Name, o.rate, o.ticks)
+	}
+	var everybody []driftback.Peer
+	for q := range o.players {
+		everybody = append(everybody, driftback.Peer(q))
 	}
 	var err error
-	p.match, err = session.New(session.Config[sim.State, sim.Input]{
-		Step: sim.Step, Start: sim.Start, Valid: sim.Input.Valid,
-		Transport: tr, Self: self, Players: []driftback.Peer{0, 1},
-		Match: matchID, Game: game, Nonce: binary.LittleEndian.Uint64(nonce[:]) | 1,
+	p.match, err = session.New(session.Config[S, I]{
+		Step: g.Step, Start: g.Start, Valid: g.Valid,
+		Transport: tr, Self: self, Players: everybody,
+		Match: g.Match, Game: game, Nonce: binary.LittleEndian.Uint64(nonce[:]) | 1,
 		InputDelay: o.delay, PredictionWindow: o.window, JoinTimeout: o.wait,
 	})
 	if err != nil {
@@ -72,7 +74,7 @@ type outcome struct {
 // play plays until the match ends or ctx does. It returns the last tick and its
 // fingerprint when the match finished, and an error when it ended in any other
 // way.
-func (p *peer) play(ctx context.Context) (outcome, error) {
+func (p *peer[S, I]) play(ctx context.Context) (outcome, error) {
 	start := time.Now()
 	ticks := time.NewTicker(time.Second / time.Duration(p.o.rate))
 	defer ticks.Stop()
@@ -90,7 +92,7 @@ func (p *peer) play(ctx context.Context) (outcome, error) {
 		if r.Phase == session.Advanced {
 			p.hands.used()
 		}
-		p.strip.note(&r)
+		p.strip.Note(&r)
 		p.deepest = max(p.deepest, r.Rerun.Len())
 		p.show(&r, now, err)
 		if now >= nextReport {
@@ -100,7 +102,7 @@ func (p *peer) play(ctx context.Context) (outcome, error) {
 		}
 		switch {
 		case errors.Is(err, session.ErrFinished):
-			h, err := fingerprint.New[sim.State]()
+			h, err := fingerprint.New[S]()
 			if err != nil {
 				return outcome{}, err
 			}
@@ -112,7 +114,7 @@ func (p *peer) play(ctx context.Context) (outcome, error) {
 }
 
 // obey does what the pages ask for.
-func (p *peer) obey() {
+func (p *peer[S, I]) obey() {
 	if p.page == nil {
 		return
 	}
@@ -122,16 +124,21 @@ func (p *peer) obey() {
 		case c := <-p.page.Commands():
 			p.hands.take(&c)
 			if c.Link != nil && p.impair != nil {
-				im := p.link
-				im.Latency = time.Duration(c.Link.LatencyMs) * time.Millisecond
-				im.Jitter = time.Duration(c.Link.JitterMs) * time.Millisecond
-				im.Loss = c.Link.LossPercent / 100
-				if im.Validate() == nil && p.impair(im) {
-					p.link = im
-				}
+				p.setLink(c.Link)
 			}
 		default:
 			return
 		}
+	}
+}
+
+// setLink asks for what a page's sliders say.
+func (p *peer[S, I]) setLink(l *page.LinkSetting) {
+	im := p.link
+	im.Latency = time.Duration(l.LatencyMs) * time.Millisecond
+	im.Jitter = time.Duration(l.JitterMs) * time.Millisecond
+	im.Loss = l.LossPercent / 100
+	if im.Validate() == nil && p.impair(im) {
+		p.link = im
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package arena
 
 import (
 	"context"
@@ -13,37 +13,37 @@ import (
 )
 
 // host waits for a second player who was told what it prints.
-func host(ctx context.Context, o *options, stdout io.Writer) error {
+func (g *Game[S, I]) host(ctx context.Context, o *options, stdout io.Writer) error {
 	code := identity.NewCode()
-	return meetOver(ctx, o, stdout, 0, quic.Config{
+	return g.meetOver(ctx, o, stdout, 0, quic.Config{
 		Self: 0, Addr: o.addr, Peers: []quic.Remote{{Peer: 1, Code: code}},
 	}, func(id *identity.Identity, link *quic.Transport) {
 		addr := reachable(link.LocalAddr())
 		fmt.Fprintln(stdout, addr, id.Pin(), code)
-		fmt.Fprintf(stdout, "The other player runs: go run ./examples/fighter join%s %s %s %s\n", o.alike(), addr, id.Pin(), code)
+		fmt.Fprintf(stdout, "The other player runs: go run ./examples/%s join%s %s %s %s\n", g.Name, g.alike(o), addr, id.Pin(), code)
 	})
 }
 
 // join calls the host that printed the invitation.
-func join(ctx context.Context, o *options, stdout io.Writer) error {
-	return meetOver(ctx, o, stdout, 1, quic.Config{
+func (g *Game[S, I]) join(ctx context.Context, o *options, stdout io.Writer) error {
+	return g.meetOver(ctx, o, stdout, 1, quic.Config{
 		Self: 1, Peers: []quic.Remote{{Peer: 0, Addr: o.hostAddr, Pin: o.pin, Code: o.code}},
 	}, func(*identity.Identity, *quic.Transport) {})
 }
 
 // meetOver plays one side over a socket of its own.
-func meetOver(ctx context.Context, o *options, stdout io.Writer, self driftback.Peer, c quic.Config, listening func(*identity.Identity, *quic.Transport)) error {
+func (g *Game[S, I]) meetOver(ctx context.Context, o *options, stdout io.Writer, self driftback.Peer, c quic.Config, listening func(*identity.Identity, *quic.Transport)) error {
 	id, err := identity.Generate()
 	if err != nil {
 		return err
 	}
 	c.Identity = id
-	page, err := openPage(o)
+	shown, err := g.openPage(o)
 	if err != nil {
 		return err
 	}
-	if page != nil {
-		defer page.Close()
+	if shown != nil {
+		defer shown.Close()
 	}
 	link, err := quic.Listen(ctx, c)
 	if err != nil {
@@ -51,10 +51,10 @@ func meetOver(ctx context.Context, o *options, stdout io.Writer, self driftback.
 	}
 	defer link.Close()
 	listening(id, link)
-	if page != nil {
-		fmt.Fprintln(stdout, "page", page.URL())
+	if shown != nil {
+		fmt.Fprintln(stdout, "page", shown.URL())
 	}
-	p, err := newPeer(self, o, link, page)
+	p, err := newPeer(g, self, o, link, shown)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func meetOver(ctx context.Context, o *options, stdout io.Writer, self driftback.
 		joining := s.Phase == session.Joining.String()
 		switch {
 		case !joining:
-			s.print(stdout)
+			printAll(stdout, []status{*s})
 		case !waiting:
 			fmt.Fprintf(stdout, "waiting up to %v for the other player\n", o.wait)
 		}

@@ -1,0 +1,36 @@
+package arena
+
+import (
+	"testing/fstest"
+
+	"github.com/driftback/driftback"
+)
+
+// tally is a game that is next to nothing: it counts what each player presses.
+type tally struct{ Count [4]uint64 }
+
+type pressed struct{ Buttons uint16 }
+
+// tallying is the game of tally. Its bots press how often they have been asked.
+func tallying() *Game[tally, pressed] {
+	return &Game[tally, pressed]{
+		Name: "tally", Match: 1, TicksPerSecond: 60,
+		Seats: []string{"first", "second", "third", "fourth"}, Players: 2, CountFlag: "players",
+		Bots: "Bots press.",
+		Step: func(s *tally, in []pressed, _ *driftback.Pass) {
+			for p := range in {
+				s.Count[p] += uint64(in[p].Buttons)
+			}
+		},
+		Start: func(uint64, *tally) {}, Valid: func(in pressed) bool { return in.Buttons < 256 },
+		Input: func(buttons uint16) pressed { return pressed{buttons} }, Buttons: 0xff,
+		Bot: func(uint64, driftback.Participant) func(*tally) pressed {
+			asked := uint16(0)
+			return func(*tally) pressed { asked++; return pressed{asked % 256} }
+		},
+		Page:       fstest.MapFS{"index.html": {Data: []byte("tally")}},
+		View:       func(s *tally) any { return *s },
+		EffectName: func(uint32) string { return "hit" },
+		Score:      func(*tally) string { return "even" },
+	}
+}
