@@ -109,7 +109,7 @@ export class Hud {
     const enter = calm ? 1 : Math.min(banner.age / 6, 1), leave = Math.min((banner.ticks - banner.age) / 8, 1);
     c.save();
     c.globalAlpha = Math.max(Math.min(enter, leave), 0);
-    c.translate(canvas.width / 2, canvas.height * 0.3);
+    c.translate(canvas.width / 2, canvas.height * 0.24);
     c.font = font((banner.modest ? 28 : 66) * u);
     c.textAlign = 'center';
     c.lineJoin = 'round';

@@ -64,10 +64,14 @@ function words(key, { name: what, args }, { self, view }) {
   }
 }
 
-byId('whole').addEventListener('click', (e) => {
-  scene.whole = !scene.whole;
-  e.currentTarget.setAttribute('aria-pressed', String(scene.whole));
-});
+// A camera that follows is a motion of the whole picture: who wants less of that begins
+// with one that stands.
+function lookAtAll(whole) {
+  scene.whole = whole;
+  byId('whole').setAttribute('aria-pressed', String(whole));
+}
+lookAtAll(scene.calm);
+byId('whole').addEventListener('click', () => lookAtAll(!scene.whole));
 
 // The order, in words beside the picture.
 
@@ -98,7 +102,7 @@ function tellOrder() {
     if (!rows.has(p)) rows.set(p, row(p));
     const li = rows.get(p), k = frame.view.karts[p], own = p === frame.self;
     li.classList.toggle('own', own);
-    const texts = [String(k.rank), null, `${name(p)}${own ? (frame.hands === 'you' ? ' (you)' : ' (your bot)') : k.bot && !k.place ? ' (bot)' : ''}`, k.place ? clock(k.took) : `lap ${k.lap}`];
+    const texts = [String(k.rank), null, `${name(p)}${own ? (frame.hands === 'you' ? ', you' : ', your bot') : k.bot && !k.place ? ', gone' : ''}`, k.place ? clock(k.took) : `lap ${k.lap}`];
     texts.forEach((text, i) => { if (text !== null && li.children[i].textContent !== text) li.children[i].textContent = text; });
     return li;
   });

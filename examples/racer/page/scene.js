@@ -55,25 +55,22 @@ export class Scene {
     }
     this.sparks.draw(c, ticks, this.calm);
     c.setTransform(1, 0, 0, 1, 0, 0);
-    this.hud.draw(c, canvas, frame, { ticks, calm: this.calm, notice: this.notice, map: !this.still });
+    this.hud.draw(c, canvas, frame, { ticks, calm: this.calm, notice: this.notice, map: !this.whole });
   }
-
-  // still says whether the camera stands.
-  get still() { return this.whole || this.calm; }
 
   // look moves the camera to where the own kart is and a little ahead of it.
   look(own, ticks) {
     const { canvas, road: { world } } = this;
     const fit = Math.min(canvas.width / world.width, canvas.height / world.height);
     const to = { x: world.width / 2, y: world.height / 2, scale: fit };
-    if (own && !this.still) {
-      to.scale = canvas.height / 560;
+    if (own && !this.whole) {
+      to.scale = canvas.height / 480;
       const reach = Math.min(own.speed, 450) * 0.3;
       to.x = own.x + Math.cos(own.angle) * reach;
       to.y = own.y + Math.sin(own.angle) * reach;
     }
     const at = (this.camera ??= to);
-    if (this.still || Math.hypot(at.x - to.x, at.y - to.y) > 700) return Object.assign(at, to);
+    if (this.whole || Math.hypot(at.x - to.x, at.y - to.y) > 700) return Object.assign(at, to);
     const quick = 1 - Math.pow(0.9, ticks);
     for (const axis of ['x', 'y', 'scale']) at[axis] += (to[axis] - at[axis]) * quick;
     // The camera may lag behind in where it looks, but the kart stays in the picture.
@@ -154,7 +151,7 @@ export class Scene {
   drawKarts(c, karts, frame, seconds, at) {
     const { kartRadius, charged, wellCharged } = this.road.world;
     // Seen from far away they are drawn larger than they are.
-    const size = Math.max(kartRadius + 3, 13 / at.scale * Math.min(window.devicePixelRatio || 1, 2));
+    const size = Math.max(kartRadius + 4, 13 / at.scale * Math.min(window.devicePixelRatio || 1, 2));
     const order = karts.map((k, p) => p).filter((p) => karts[p]).sort((a, b) => (a === frame.self) - (b === frame.self));
     for (const p of order) {
       const k = karts[p];

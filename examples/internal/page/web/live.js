@@ -18,6 +18,11 @@ import { Keys } from './keys.js';
 import { Panel } from './panel.js';
 import { Sound } from './sound.js';
 
+// What has happened on this page, for tests and for the curious.
+const stats = { frames: 0, connections: 0, happened: 0, undone: 0, confirmed: 0, duplicates: 0, sounds: 0 };
+const driftback = { stats, frame: null, sounds: {} };
+window.driftback = driftback;
+
 const byId = (id) => document.getElementById(id);
 
 // include puts a shared part of the page in an element's place.
@@ -29,10 +34,6 @@ export async function live(game) {
   const { scene } = game;
   const sound = new Sound(game.recipes);
 
-  // What has happened on this page, for tests and for the curious.
-  const stats = { frames: 0, connections: 0, happened: 0, undone: 0, confirmed: 0, duplicates: 0, sounds: 0 };
-  const driftback = { stats, frame: null, sounds: {} };
-  window.driftback = driftback;
   await Promise.all([include('ticks', './ticks.html'), include('numbers', './numbers.html')]);
 
   // Connection

@@ -8,7 +8,7 @@ const marks = {
   c: { word: 'confirmed', height: 1, paint: (c, x, y, w, h) => { c.fillStyle = '#35a891'; c.fillRect(x, y, w, h); } },
   p: {
     word: 'predicted', height: 0.55,
-    paint: (c, x, y, w, h, line) => { c.strokeStyle = '#ffc46b'; c.lineWidth = line; c.strokeRect(x + line / 2, y + line / 2, w - line, h - line); },
+    paint: (c, x, y, w, h, line) => { c.strokeStyle = '#c98a2b'; c.lineWidth = line; c.strokeRect(x + line / 2, y + line / 2, w - line, h - line); },
   },
   r: {
     word: 're-simulated', height: 1,
@@ -22,7 +22,7 @@ const marks = {
   s: {
     word: 'stalled', height: 0.5,
     paint: (c, x, y, w, h, line) => {
-      c.strokeStyle = '#ff8d85';
+      c.strokeStyle = '#e2574c';
       c.lineWidth = line * 1.4;
       c.beginPath();
       c.moveTo(x, y); c.lineTo(x + w, y + h); c.moveTo(x + w, y); c.lineTo(x, y + h);
