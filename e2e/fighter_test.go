@@ -17,12 +17,13 @@ import (
 func TestTheFighter(t *testing.T) {
 	browser := launch(t)
 	t.Run("two pages play a match over a bad link", func(t *testing.T) { playAMatch(t, browser) })
+	t.Run("two pages choose, play and ask for a rematch", func(t *testing.T) { chooseAndPlayAgain(t, browser) })
 	t.Run("a page connects again when its process is back", func(t *testing.T) { connectAgain(t, browser) })
 }
 
 // playAMatch is one match, looked at from both sides.
 func playAMatch(t *testing.T, browser *tab) {
-	match := start(t, "fighter", "-link", "latency=60ms,jitter=10ms,loss=5%", "-seed", "3")
+	match := start(t, "fighter", "-link", "latency=60ms,jitter=10ms,loss=5%", "-seed", "3", "-choose", "1s")
 	urls := [2]string{match.line("left player"), match.line("right player")}
 	left, right := newTab(t, browser.ctx), newTab(t, browser.ctx)
 	tabs := [2]*tab{left, right}
@@ -64,9 +65,10 @@ func playAMatch(t *testing.T, browser *tab) {
 		rewinding.until(`/[1-9]\d* re-simulated/.test(document.getElementById('strip').getAttribute('aria-label'))`)
 	})
 	part("each event sounds once, however often its tick runs", func(t *testing.T) { eventsSoundOnce(t, rewinding, urls[slices.Index(tabs[:], rewinding)]) })
-	part("the keyboard reaches every control", func(t *testing.T) { keyboardReaches(t, right, "boxes", "sound", "latency", "jitter", "loss") })
+	part("the keyboard reaches every control", func(t *testing.T) { keyboardReaches(t, right, "pause", "boxes", "sound", "latency", "jitter", "loss") })
 	part("a slider changes the link for both", func(t *testing.T) { sliderChangesTheLink(t, left, right) })
 	part("keys move the fighter on both pages", func(t *testing.T) { keysMove(t, left, right) })
+	part("P pauses the match on both pages, and whoever likes resumes it", func(t *testing.T) { keyPauses(t, left, right) })
 	part("a picture of it is kept", func(t *testing.T) { picture(t, left) })
 	part("a narrow page does not scroll sideways", func(t *testing.T) {
 		right.resize(360, 740)
@@ -148,9 +150,77 @@ func keysMove(t *testing.T, left, right *tab) {
 	}
 }
 
+func keyPauses(t *testing.T, left, right *tab) {
+	left.until(`driftback.frame.view.phase === 'fight'`)
+	left.tap(keyP)
+	for b, who := range map[*tab]string{left: "by you", right: "by the other player"} {
+		b.until(`document.getElementById('state').textContent === 'paused'`)
+		b.until(fmt.Sprintf(`document.getElementById('said').textContent === 'Paused %s. Press P to play on.'`, who))
+		require.Equal(t, "Play on", eval[string](b, `document.getElementById('pause').textContent`))
+	}
+	at := eval[int](right, `driftback.frame.tick`)
+	picture := eval[string](right, `JSON.stringify(driftback.frame.view)`)
+	right.until(fmt.Sprintf(`driftback.frame.tick > %d`, at+30))
+	require.Equal(t, picture, eval[string](right, `JSON.stringify(driftback.frame.view)`), "ticks go on and the world does not")
+	require.Equal(t, "bot", eval[string](left, `driftback.frame.hands`), "P is not a fighter's key")
+
+	require.NoError(t, chromedp.Do(right.ctx, chromedp.Focus(chromedp.ID("pause"))))
+	right.tap(keySpace)
+	for _, b := range []*tab{left, right} {
+		b.until(`document.getElementById('state').textContent === 'playing'`)
+		require.Equal(t, "Pause", eval[string](b, `document.getElementById('pause').textContent`))
+	}
+	left.until(fmt.Sprintf(`JSON.stringify(driftback.frame.view) !== %q`, picture))
+	eval[bool](right, `document.activeElement.blur(), true`)
+}
+
 func picture(t *testing.T, b *tab) {
 	b.until(`driftback.frame.view.phase === 'fight' && driftback.frame.effects?.some((e) => e.name === 'hit')`)
 	b.keep("fighter.png")
+}
+
+// chooseAndPlayAgain picks looks with the keyboard alone, sees the other's, and does so
+// again when the match is won.
+func chooseAndPlayAgain(t *testing.T, browser *tab) {
+	match := start(t, "fighter", "-link", "latency=20ms", "-rate", "240", "-choose", "1h")
+	tabs := [2]*tab{newTab(t, browser.ctx), newTab(t, browser.ctx)}
+	for side, name := range []string{"left player", "right player"} {
+		tabs[side].visit(match.line(name))
+		tabs[side].until(`driftback.frame?.phase === 'choosing' && !document.getElementById('choose').hidden`)
+	}
+	left, right := tabs[0], tabs[1]
+	left.tap(arrowRight)
+	left.tap(arrowRight)
+	left.until(`document.getElementById('look-2').checked`)
+	right.until(`/^Kite wears violet and is still choosing/.test(document.getElementById('theirs').textContent)`)
+	for range 10 { // the controls take a keyboard too
+		if right.tap(keyTab); eval[string](right, `document.activeElement.name ?? ''`) == "look" {
+			break
+		}
+	}
+	right.tap(arrowRight)
+	left.until(`/^Ember wears moss/.test(document.getElementById('theirs').textContent)`)
+	right.tap(keyTab)
+	require.Equal(t, "ready", eval[string](right, `document.activeElement.id`))
+	right.tap(keySpace)
+	left.until(`/is ready/.test(document.getElementById('said').textContent)`)
+	left.tap(keyEnter)
+	for _, b := range tabs {
+		b.until(`driftback.frame.phase === 'advanced' && document.getElementById('choose').hidden`)
+		require.Equal(t, "[2,1]", eval[string](b, `JSON.stringify(driftback.frame.view.fighters.map((f) => f.look))`))
+	}
+	require.NoError(t, chromedp.Do(left.ctx, chromedp.Click(chromedp.ID("to-bot")))) // and nobody at the right
+	for _, b := range tabs {
+		b.until(`driftback.frame.phase === 'choosing' && driftback.frame.bout === 1`)
+		require.Equal(t, "Rematch", eval[string](b, `document.getElementById('ready').textContent`))
+		eval[bool](b, `document.activeElement.blur(), true`)
+		b.tap(keyEnter)
+	}
+	for _, b := range tabs {
+		b.until(`driftback.frame.phase === 'advanced' && driftback.frame.bout === 1 && driftback.frame.tick > 60`)
+		require.Empty(t, b.complaints())
+		require.Zero(t, eval[int](b, `driftback.stats.duplicates`))
+	}
 }
 
 func connectAgain(t *testing.T, browser *tab) {

@@ -273,6 +273,8 @@ var (
 	keyD       = key{"KeyD", "d", 'D', "d"}
 	keyS       = key{"KeyS", "s", 'S', "s"}
 	keyW       = key{"KeyW", "w", 'W', "w"}
+	keyP       = key{"KeyP", "p", 'P', "p"}
+	keyEnter   = key{"Enter", "Enter", 13, "\r"}
 	keyTab     = key{"Tab", "Tab", 9, ""}
 	keySpace   = key{"Space", " ", 32, " "}
 	arrowRight = key{"ArrowRight", "ArrowRight", 39, ""}
@@ -304,20 +306,24 @@ func (b *tab) tap(k key) {
 	b.release(k)
 }
 
-// keyboardReaches goes through the page's controls with the tabulator key and presses the
-// first of them.
-func keyboardReaches(t *testing.T, b *tab, first string, rest ...string) {
+// keyboardReaches goes through the page's controls with the tabulator key, and presses
+// the one before the sound.
+func keyboardReaches(t *testing.T, b *tab, ids ...string) {
 	b.until(`document.getElementById('to-bot').disabled && !document.getElementById('loss').disabled`)
-	for _, id := range append([]string{first}, rest...) {
+	toggle := ""
+	for i, id := range ids {
 		b.tap(keyTab)
 		require.Equal(t, id, eval[string](b, `document.activeElement.id`))
 		require.NotEqual(t, "none", eval[string](b, `getComputedStyle(document.activeElement).outlineStyle`), "the focus on %s is not to be seen", id)
 		require.NotEmpty(t, eval[string](b, `document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent`))
+		if id == "sound" {
+			toggle = ids[i-1]
+		}
 	}
-	require.NoError(t, chromedp.Do(b.ctx, chromedp.Focus(chromedp.ID(first))))
+	require.NoError(t, chromedp.Do(b.ctx, chromedp.Focus(chromedp.ID(toggle))))
 	for _, want := range []string{"true", "false"} {
 		b.tap(keySpace)
-		require.Equal(t, want, eval[string](b, `document.getElementById('`+first+`').getAttribute('aria-pressed')`))
+		require.Equal(t, want, eval[string](b, `document.getElementById('`+toggle+`').getAttribute('aria-pressed')`))
 	}
 	require.Equal(t, "bot", eval[string](b, `driftback.frame.hands`), "a control's keys are not the game's")
 	eval[bool](b, `document.activeElement.blur(), true`)

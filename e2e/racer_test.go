@@ -35,8 +35,16 @@ func TestTheRacer(t *testing.T) {
 		}
 	})
 	part("keys drive the kart on both pages", func(t *testing.T) { keysDrive(t, first, third) })
+	part("P pauses the race for all, and whoever likes resumes it", func(t *testing.T) {
+		first.tap(keyP)
+		third.until(`document.getElementById('said').textContent === 'Paused by Kart 1. Press P to play on.'`)
+		third.tap(keyP)
+		for _, b := range tabs {
+			b.until(`document.getElementById('state').textContent === 'playing'`)
+		}
+	})
 	part("the keyboard reaches every control", func(t *testing.T) {
-		keyboardReaches(t, third, "whole", "sound", "latency", "jitter", "loss")
+		keyboardReaches(t, third, "pause", "whole", "sound", "latency", "jitter", "loss")
 	})
 	part("the race is told in words", func(t *testing.T) { toldInWords(t, third) })
 	part("there is a line for each of the others, and rollbacks are counted", func(t *testing.T) {

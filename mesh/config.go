@@ -62,6 +62,9 @@ type Config struct {
 	// Valid reports whether the bytes, of length Stride, are an input that the game
 	// knows. Nil knows all.
 	Valid func(in []byte) bool
+	// ValidEntry reports whether a participant may give an entry, which is not 0. Nil
+	// allows all.
+	ValidEntry func(p driftback.Participant, e wire.Entry) bool
 	// Buggify forces rare paths in a simulation. It is this mesh's alone, and nil in
 	// every real match.
 	Buggify *buggify.Sites
@@ -117,10 +120,10 @@ func (c *Config) validate() error {
 }
 
 // leastDatagram returns the size in bytes of a packet that has room for one input
-// and one fingerprint beside everything else. With less, something could never be
+// with its entry and one fingerprint beside everything else. With less, something could never be
 // sent.
 func (c *Config) leastDatagram() int {
-	least := maxHead + wire.MaxRunHead + 1 + c.Stride
+	least := maxHead + wire.MaxRunHead + 1 + c.Stride + wire.MaxEntrySize
 	if c.FingerprintEvery != None {
 		least += wire.MaxSumsHead + wire.SumSize
 	}

@@ -23,6 +23,7 @@ const (
 	DefaultFingerprintEvery = 8
 	DefaultRedundancy       = 1
 	DefaultHistory          = 4096
+	DefaultTickRate         = 60
 	DefaultPeerTimeout      = 5 * time.Second
 	DefaultJoinTimeout      = time.Minute
 )
@@ -68,6 +69,11 @@ type Config[S any, I comparable] struct {
 	// needs none.
 	Nonce uint64
 
+	// MayPause says which participants may pause, resume and change the speed: bit p is
+	// participant p's, 0 is everybody, None is nobody. An entry of anybody else's is
+	// refused with its input. Alike.
+	MayPause int
+
 	// InputDelay is how many ticks after it was read an input takes effect: 0 to
 	// mesh.MaxDelay. 0 is no delay. A participant's first InputDelay ticks run on the
 	// zero input. Peers may differ.
@@ -76,6 +82,9 @@ type Config[S any, I comparable] struct {
 	// mesh.MaxWindow, 0 is DefaultWindow, None waits for every input and needs an
 	// InputDelay of at least 1. Alike.
 	PredictionWindow int
+	// TickRate is how many ticks a second has when nobody is ahead; 0 is
+	// DefaultTickRate. It is what Load in PaceStats is a share of. Alike.
+	TickRate int
 	// AtLimit says what happens when the window is used up.
 	AtLimit Limit
 	// FingerprintEvery is how many ticks lie between compared states; 0 is
@@ -112,14 +121,19 @@ type Config[S any, I comparable] struct {
 	// the game is told, 0 to 60: within it, the effect is taken to be the same. One
 	// that is undone later is reported with the tick that it was moved to.
 	EffectTolerance int
-	// Clock, if given, is read around re-simulation and steps, for Stats alone.
+	// Clock, if given, is read around re-simulation and steps, for Stats and for the
+	// others: when they need more than nine tenths of a tick's time, the Rate of every
+	// peer's Pace falls, so that all play slower rather than wait for each other.
 	Clock func() time.Duration
 	// Buggify forces rare paths in a simulation. It is this session's alone, and nil in
 	// every real match.
 	Buggify *buggify.Sites
 }
 
-const maxEffectTolerance = 60
+const (
+	maxEffectTolerance = 60
+	maxTickRate        = 1000
+)
 
 // filled returns the config with its defaults, or an error that names the field,
 // the value and what is allowed.
@@ -133,6 +147,7 @@ func (c Config[S, I]) filled() (Config[S, I], error) {
 	orDefault(&c.FingerprintEvery, DefaultFingerprintEvery)
 	orDefault(&c.Redundancy, DefaultRedundancy)
 	orDefault(&c.History, DefaultHistory)
+	orDefault(&c.TickRate, DefaultTickRate)
 	if c.PeerTimeout == 0 {
 		c.PeerTimeout = DefaultPeerTimeout
 	}
@@ -152,12 +167,16 @@ func (c Config[S, I]) filled() (Config[S, I], error) {
 		return c, fmt.Errorf("session: PredictionWindow is %d ticks: 1 to %d, 0 for %d, or None", c.PredictionWindow, mesh.MaxWindow, DefaultWindow)
 	case c.PredictionWindow == None && c.InputDelay < 1:
 		return c, fmt.Errorf("session: InputDelay is %d ticks and PredictionWindow is None: without predictions a tick needs inputs that were read before it, so the delay must be at least 1", c.InputDelay)
+	case c.TickRate < 1 || c.TickRate > maxTickRate:
+		return c, fmt.Errorf("session: TickRate is %d ticks a second: 1 to %d, or 0 for %d", c.TickRate, maxTickRate, DefaultTickRate)
 	case c.AtLimit > Halt:
 		return c, fmt.Errorf("session: AtLimit is %d: it must be Stall or Halt", c.AtLimit)
 	case c.AtLimit == Halt && c.PredictionWindow == None:
 		return c, errors.New("session: AtLimit is Halt and PredictionWindow is None: a match that waits for every input would halt at once")
 	case c.Nonce == 0 && c.Transport != nil:
 		return c, errors.New("session: Nonce is 0: draw one at random for each match, for example with rand.Uint64 of math/rand/v2")
+	case c.MayPause != None && (c.MayPause < 0 || c.MayPause >= 1<<len(c.Players)):
+		return c, fmt.Errorf("session: MayPause is %#b: it must have a bit for some of the %d participants, 0 for everybody, or None", c.MayPause, len(c.Players))
 	case c.EffectTolerance < 0 || c.EffectTolerance > maxEffectTolerance:
 		return c, fmt.Errorf("session: EffectTolerance is %d ticks: 0 to %d are allowed", c.EffectTolerance, maxEffectTolerance)
 	}

@@ -33,6 +33,7 @@ func step(s *state, in []input, pass *driftback.Pass) {
 	for p, i := range in {
 		s.Digest = (s.Digest ^ uint64(i.Buttons) ^ uint64(p)<<16) * 0x9e3779b97f4a7c15
 		s.Digest ^= s.Digest >> 29
+		p %= len(s.Pos) // more than four share what follows
 		s.Pos[p] += int32(i.Buttons&3) - 1 + s.Level[p]
 		if i.Buttons&1 == 0 {
 			s.Held[p] = 0
@@ -114,6 +115,8 @@ type match struct {
 	script script
 	frames int
 	wrap   func(e *loopback.Endpoint) transport.Transport
+	// used is called when a peer's inputs have been used, for the tick that r names.
+	used func(p *peer, r session.Result)
 	// check is called after every turn of every peer.
 	check func(p *peer, r session.Result)
 }
@@ -270,6 +273,9 @@ func (p *peer) turn() {
 		p.advanced++
 		if r.InputFor != next {
 			p.match.t.Fatalf("the input for tick %d was published for tick %d", next, r.InputFor)
+		}
+		if p.match.used != nil {
+			p.match.used(p, r)
 		}
 	case session.Stalled:
 		p.stalled++

@@ -3,6 +3,7 @@ package session
 import (
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/mesh"
+	"github.com/driftback/driftback/pacing"
 	"github.com/driftback/driftback/rewind"
 )
 
@@ -12,12 +13,13 @@ type Phase uint8
 const (
 	// Joining: the handshake is not over. No input was used.
 	Joining Phase = iota
-	// Advanced: one tick ran, and the inputs were used.
+	// Advanced: one tick ran, and the inputs were used. Of a paused tick the step is left
+	// out.
 	Advanced
 	// Stalled: no tick ran and no input was used. Try again at the next frame.
 	Stalled
 	// Ended: the match is over. The error says why, and every later call returns the
-	// same.
+	// same, with events and messages.
 	Ended
 )
 
@@ -46,7 +48,16 @@ const (
 	PeerInterrupted = mesh.PeerInterrupted
 	PeerResumed     = mesh.PeerResumed
 	PeerFinished    = mesh.PeerFinished
+	PeerJoined      = mesh.PeerJoined
+	PeerLeft        = mesh.PeerLeft
+	PeerRematch     = mesh.PeerRematch
+	Paused          = mesh.Paused
+	Resumed         = mesh.Resumed
+	SpeedChanged    = mesh.SpeedChanged
 )
+
+// Message is what a peer's game has sent with [Lockstep.Send].
+type Message = mesh.Message
 
 // Result is what one call of Tick or Poll did. Its slices are borrowed until the
 // next call.
@@ -62,5 +73,15 @@ type Result struct {
 	WaitingFor []driftback.Participant
 	// Effects are to be played, or taken back, now.
 	Effects []Report
-	Events  []Event
+	// Events are what has happened to peers, in order. Stats counts those for which there
+	// was no room: links that come and go give way to all else.
+	Events []Event
+	// Messages are what the peers' games have sent, in order for each peer: at most
+	// mesh.MaxUntaken of each in one call. They come in every phase, also after the end,
+	// and change nothing about the match.
+	Messages []Message
+	// Pace is how fast the game should go on so that all peers predict equally many
+	// ticks: follow its rate or its skips. A game may ignore it, and has the rollbacks. For a tick
+	// that is left out call Poll in place of Tick, for an extra one call Tick twice, with an input for each.
+	Pace pacing.Advice
 }

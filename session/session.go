@@ -15,6 +15,7 @@ import (
 	"github.com/driftback/driftback/inputlog"
 	"github.com/driftback/driftback/layout"
 	"github.com/driftback/driftback/mesh"
+	"github.com/driftback/driftback/pacing"
 	"github.com/driftback/driftback/rewind"
 	"github.com/driftback/driftback/snapshot"
 	"github.com/driftback/driftback/wire"
@@ -37,6 +38,9 @@ type Lockstep[S any, I comparable] struct {
 	finished bool             // Finish has been told to the mesh
 	err      error
 
+	controls controls
+	redo     func(t driftback.Tick) error // the loop's
+
 	effects   *ledger
 	result    Result
 	waiting   []driftback.Participant
@@ -49,6 +53,7 @@ type Lockstep[S any, I comparable] struct {
 	stepTime  time.Duration
 	rerunTime time.Duration
 	peerStats []PeerStats
+	pace      pace
 }
 
 // New returns a session that has not yet spoken to anybody.
@@ -72,7 +77,7 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 		FingerprintEvery: c.FingerprintEvery, History: c.History,
 		Match: c.Match, Settings: m.settings(), Nonce: c.Nonce,
 		PeerTimeout: c.PeerTimeout, RejoinGrace: c.RejoinGrace, JoinTimeout: c.JoinTimeout,
-		Valid: m.valid, Buggify: c.Buggify,
+		Valid: m.valid, ValidEntry: m.mayPause, Buggify: c.Buggify,
 	})
 	if err != nil {
 		return nil, err
@@ -89,13 +94,14 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 	}
 	m.effects = newLedger(int(c.window())+2, c.EffectTolerance)
 	m.loop, err = rewind.New(rewind.Config[S, I]{
-		Step: c.Step, Initial: c.Initial, Inputs: m.log,
+		Step: m.step, Initial: c.Initial, Inputs: m.log,
 		Depth: int(c.window()) + 2, Save: c.Save, Ran: m.effects.ran,
 	})
 	if err != nil {
 		return nil, err
 	}
-	m.lent = m.fingerprint
+	m.controls = newControls(m.mesh.Kept(), 0, Control{Speed: NormalSpeed})
+	m.lent, m.redo = m.fingerprint, m.loop.Redo
 	if m.kept.policy = c.Save; c.Save == nil {
 		m.kept.policy = snapshot.For[S]
 	}
@@ -104,7 +110,7 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 	for _, peer := range m.mesh.Peers() {
 		m.peerStats = append(m.peerStats, PeerStats{Peer: peer})
 	}
-	return m, nil
+	return m, m.pace.init(c.TickRate, c.window(), len(m.peerStats))
 }
 
 // settings are what must be alike on every peer.
@@ -122,6 +128,8 @@ func (m *Lockstep[S, I]) settings() []wire.Setting {
 		{Name: "build", Value: build},
 		{Name: "state layout", Value: state},
 		{Name: "input layout", Value: fmt.Sprintf("%016x", m.inputs.Hash())},
+		{Name: "may pause", Value: m.cfg.mayPauseSetting()},
+		{Name: "tick rate", Value: strconv.Itoa(m.cfg.TickRate)},
 		{Name: "prediction window", Value: orNone(m.cfg.PredictionWindow)},
 		{Name: "fingerprint interval", Value: orNone(m.cfg.FingerprintEvery)},
 	}
@@ -221,10 +229,11 @@ func (m *Lockstep[S, I]) Poll(now time.Duration) (Result, error) { return m.turn
 // Without inputs it runs no tick.
 func (m *Lockstep[S, I]) turn(now time.Duration, local []I) (Result, error) {
 	if m.err != nil {
-		return m.standing(Ended), m.err
+		return m.after(now), m.err
 	}
 	m.effects.reports = m.effects.reports[:0]
 	m.result = Result{}
+	m.pace.advice.Skip = pacing.Keep
 	m.mesh.Poll(now)
 	if m.mesh.Phase() == mesh.Agreeing && !m.begun {
 		m.begin()
@@ -238,7 +247,7 @@ func (m *Lockstep[S, I]) turn(now time.Duration, local []I) (Result, error) {
 
 // standing is the result of a call that does nothing.
 func (m *Lockstep[S, I]) standing(p Phase) Result {
-	return Result{Phase: p, Tick: m.loop.Next(), Confirmed: m.confirmed()}
+	return Result{Phase: p, Tick: m.loop.Next(), Confirmed: m.confirmed(), Pace: pacing.Advice{Rate: m.pace.advice.Rate}}
 }
 
 // begin starts the game from the seed that every peer had a hand in.
@@ -270,6 +279,7 @@ func (m *Lockstep[S, I]) play(local []I) {
 		m.advance(local)
 	}
 	m.effects.settle(m.final())
+	m.tellControls()
 	m.finish()
 	m.log.Forget(m.final())
 }
@@ -290,6 +300,9 @@ func (m *Lockstep[S, I]) take(p driftback.Participant) {
 			return
 		}
 		m.check(m.loop.Supply(p, m.supplied[p], m.in))
+		if e := m.mesh.Entry(p, m.supplied[p]); e != 0 {
+			m.given(p, m.supplied[p], e)
+		}
 	}
 }
 
@@ -317,7 +330,7 @@ func (m *Lockstep[S, I]) advance(local []I) {
 	for i, p := range m.own {
 		m.in = local[i]
 		m.bytes = m.inputs.Append(m.bytes[:0], &m.in)
-		if m.check(m.mesh.Publish(p, m.mesh.Held(p), m.bytes)); m.err != nil {
+		if m.check(m.mesh.PublishEntry(p, m.mesh.Held(p), m.bytes, m.riding(p))); m.err != nil {
 			return
 		}
 		m.take(p)
@@ -329,6 +342,7 @@ func (m *Lockstep[S, I]) advance(local []I) {
 		return
 	}
 	m.advanced++
+	m.paced(false)
 	m.result.Phase = Advanced
 	m.result.InputFor = t + driftback.Tick(m.cfg.InputDelay)
 }
@@ -343,6 +357,7 @@ func (m *Lockstep[S, I]) within(t driftback.Tick) bool {
 
 func (m *Lockstep[S, I]) stall(t driftback.Tick) {
 	m.stalled++
+	m.paced(true)
 	m.await()
 	if m.cfg.AtLimit == Halt && !m.within(t) {
 		why := fmt.Sprintf("tick %d is %d ticks beyond the confirmed tick %d, waiting for participants %v",
@@ -484,7 +499,7 @@ func (m *Lockstep[S, I]) conclude() Result {
 	}
 	r := &m.result
 	r.Tick, r.Confirmed = m.loop.Next(), m.confirmed()
-	r.Effects, r.Events = m.effects.reports, m.mesh.Events()
+	r.Effects, r.Events, r.Messages, r.Pace = m.effects.reports, m.mesh.Events(), m.mesh.Messages(), m.pace.advice
 	switch {
 	case m.err != nil:
 		r.Phase = Ended

@@ -54,6 +54,7 @@ func (p *peer[S, I]) check(r *session.Result, err error) {
 	if p.checkState(); m.violation != nil {
 		return
 	}
+	p.checkControl()
 	p.believe()
 	p.checkFingerprints()
 	p.runs.waits(r)

@@ -144,7 +144,7 @@ func newMatch[S any, I comparable](g Game[S, I], s Scenario) (*match[S, I], erro
 	for p, peer := range m.owner {
 		delays[p] = s.Peers[peer].InputDelay
 	}
-	m.truth = &truth[S, I]{game: &m.game, inputs: m.workload, delays: delays, hasher: hasher}
+	m.truth = &truth[S, I]{game: &m.game, inputs: m.workload, delays: delays, hasher: hasher, scenario: &m.s}
 	if s.hasNature(hostile) {
 		if m.inputs, err = layout.OfInput[I](); err != nil {
 			return nil, fmt.Errorf("simtest: an input cannot be sent: %w", err)

@@ -15,6 +15,7 @@ const (
 	streamSync
 	streamHostile
 	streamEdges
+	streamPauses
 )
 
 // random returns the generator for one purpose, and for one thing of its kind.

@@ -35,6 +35,7 @@ func (p *peer[S, I]) frame(at time.Duration) {
 		p.local = append(p.local, p.m.workload(driftback.Participant(q), p.next+driftback.Tick(p.is.InputDelay)))
 	}
 	p.obey()
+	p.act()
 	r, ok, err := p.tick(now)
 	if !ok {
 		return

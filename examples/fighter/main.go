@@ -45,9 +45,28 @@ func game() *arena.Game[sim.State, sim.Input] {
 			bot := sim.NewBot(seed + uint64(self))
 			return func(s *sim.State) sim.Input { return bot.Input(s, int(self)) }
 		},
+		Picks: &arena.Picks[sim.State]{
+			Looks: sim.NumLooks, Of: looks, Wear: wear, Won: sim.KindMatchEnd, Cheer: 150,
+		},
 		Page: own, View: func(s *sim.State) any { return s.View() },
 		EffectName: sim.KindName, Score: score,
 	}
+}
+
+// looks are what the fighters wear, and wear is the state that a match begins from in
+// which they wear them.
+func looks(s *sim.State) (looks [2]uint8) {
+	for side, look := range s.Looks {
+		looks[side] = uint8(look)
+	}
+	return looks
+}
+
+func wear(looks [2]uint8) (s sim.State) {
+	for side, look := range looks {
+		s.Looks[side] = uint32(look)
+	}
+	return s
 }
 
 func score(s *sim.State) string {

@@ -1,7 +1,8 @@
 // The fighter's page: what is its own beside the shared part, live.js.
 
-import { cast } from './figure.js';
 import { keys } from './buttons.js';
+import { Choose } from './choose.js';
+import { cast, wear } from './figure.js';
 import { live } from './live.js';
 import { recipes } from './recipes.js';
 import { Scene } from './scene.js';
@@ -18,6 +19,8 @@ const { say } = await live({
     scene.sparks.add(key, effect, frame.view);
     words(key, effect);
   },
+  choosing: new Choose(),
+  dress: ({ view, picks }) => view.fighters.forEach((f, side) => wear(side, picks ? picks[side].look : f.look)),
   undo: (key) => scene.undo(key),
   summarise({ view, self, hands }) {
     const fighters = view.fighters.map((f, side) => `${cast[side].name}, ${side === self ? `played by ${hands === 'you' ? 'you' : 'a bot'}` : 'played by the peer'}, has ${Math.round((100 * f.health) / f.maxHealth)} per cent of its health and has won ${f.wins === 1 ? '1 round' : `${f.wins} rounds`}`);

@@ -13,7 +13,8 @@ import (
 	"github.com/driftback/driftback/examples/internal/page"
 )
 
-// Game is what one example brings. All fields but CountFlag and World are required.
+// Game is what one example brings. All fields but CountFlag, World
+// and Picks are required.
 type Game[S any, I comparable] struct {
 	// Name is the game's and the command's; Match tells its matches from others'. A real
 	// game would draw one for each match and agree on it where the players meet.
@@ -41,6 +42,10 @@ type Game[S any, I comparable] struct {
 	// once for each tick that is run, in order.
 	Bot func(seed uint64, self driftback.Participant) func(s *S) I
 
+	// Picks is what two players pick before a match, or nil. With it, one match follows
+	// another over the same links.
+	Picks *Picks[S]
+
 	// Page has the page's own files, and World is what they draw that never changes.
 	Page  fs.FS
 	World any
@@ -61,5 +66,9 @@ func (g *Game[S, I]) openPage(o *options) (*page.Server, error) {
 	if addr == "" {
 		addr = "127.0.0.1:0"
 	}
-	return page.New(page.Config{Addr: addr, Files: g.Page, World: g.World, Buttons: g.Buttons})
+	c := page.Config{Addr: addr, Files: g.Page, World: g.World, Buttons: g.Buttons}
+	if g.Picks != nil {
+		c.Looks = g.Picks.Looks
+	}
+	return page.New(c)
 }

@@ -7,9 +7,28 @@ import (
 )
 
 // tally is a game that is next to nothing: it counts what each player presses.
-type tally struct{ Count [4]uint64 }
+type tally struct {
+	Count [4]uint64
+	Ticks uint32
+	Looks [2]uint8
+}
 
 type pressed struct{ Buttons uint16 }
+
+const (
+	won      = 7   // the kind of the effect that ends a match
+	wonAfter = 200 // ticks
+)
+
+// picking is the game of tally before which two pick what to wear.
+func picking() *Game[tally, pressed] {
+	g := tallying()
+	g.Picks = &Picks[tally]{
+		Looks: 4, Of: func(s *tally) [2]uint8 { return s.Looks }, Wear: func(looks [2]uint8) tally { return tally{Looks: looks} },
+		Won: won, Cheer: 30,
+	}
+	return g
+}
 
 // tallying is the game of tally. Its bots press how often they have been asked.
 func tallying() *Game[tally, pressed] {
@@ -17,7 +36,10 @@ func tallying() *Game[tally, pressed] {
 		Name: "tally", Match: 1, TicksPerSecond: 60,
 		Seats: []string{"first", "second", "third", "fourth"}, Players: 2, CountFlag: "players",
 		Bots: "Bots press.",
-		Step: func(s *tally, in []pressed, _ *driftback.Pass) {
+		Step: func(s *tally, in []pressed, pass *driftback.Pass) {
+			if s.Ticks++; s.Ticks == wonAfter {
+				pass.RaiseConfirmed(driftback.Effect{Kind: won})
+			}
 			for p := range in {
 				s.Count[p] += uint64(in[p].Buttons)
 			}

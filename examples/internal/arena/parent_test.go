@@ -61,4 +61,9 @@ func TestALineIsWrittenOnceAllWhoPlayHaveBeenHeard(t *testing.T) {
 	players[2].hear(&word{note: note{Status: &status{Phase: "joining"}}})
 	printFresh(&out, players)
 	require.Equal(t, "the players are joining\n", out.String(), "nobody waits for one who has gone")
+	out.Reset()
+	players[0].hear(&word{note: note{Status: &status{Phase: "advanced", Paused: true, Silent: 1}}})
+	players[2].hear(&word{note: note{Status: &status{Phase: "advanced", Paused: true}}})
+	printFresh(&out, players)
+	require.Contains(t, out.String(), "| paused | 1 not heard")
 }

@@ -91,3 +91,56 @@ func TestAFrameHasALineForEachPeerAndTheNumbersOfTheSlowest(t *testing.T) {
 	}, p.frame.Peers)
 	require.Equal(t, page.Stats{RoundTripMs: 90, LossPercent: 25, PacketsPerSecond: 30, BytesPerSecond: 400}, p.frame.Stats)
 }
+
+// Two sides over a link of 50 ms: what one's page asks for is shown on both.
+func TestAPageThatPausesPausesTheMatchForBoth(t *testing.T) {
+	net := loopback.New(1)
+	var sides [2]*peer[tally, pressed]
+	for i := range sides {
+		self := driftback.Peer(i)
+		require.NoError(t, net.Impair(self, 1-self, loopback.Impairment{Latency: 50 * time.Millisecond}))
+		o := &options{players: 2, rate: 60, delay: 2, window: 8, wait: time.Minute}
+		server, err := tallying().openPage(o)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, server.Close()) })
+		sides[i], err = newPeer(tallying(), self, o, net.Open(self), server)
+		require.NoError(t, err)
+	}
+	var lines [2]*status
+	run := func(ticks int) {
+		for range ticks {
+			net.Advance(time.Second / 60)
+			for i, p := range sides {
+				p.obey()
+				r, ready, err := p.turn(net.Now())
+				require.NoError(t, p.over(err, ready))
+				p.show(&r, net.Now(), nil)
+				lines[i] = p.status(&r)
+			}
+		}
+	}
+	run(60)
+	yes, no := true, false
+	sides[0].obeyPage(&page.Command{Pause: &yes})
+	run(3)
+	require.True(t, sides[0].frame.Paused)
+	run(40)
+	for i, p := range sides {
+		require.True(t, p.frame.Paused)
+		require.Zero(t, p.frame.PausedBy)
+		require.True(t, lines[i].Paused)
+	}
+	tick, view := sides[1].frame.Tick, sides[1].frame.View
+	run(40)
+	require.Greater(t, sides[1].frame.Tick, tick+30)
+	require.Equal(t, view, sides[1].frame.View)
+
+	sides[1].obeyPage(&page.Command{Pause: &no})
+	run(40)
+	for i, p := range sides {
+		require.False(t, p.frame.Paused)
+		require.Equal(t, page.Nobody, p.frame.PausedBy)
+		require.False(t, lines[i].Paused)
+	}
+	require.NotEqual(t, view, sides[1].frame.View)
+}

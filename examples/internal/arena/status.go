@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/examples/internal/page"
 	"github.com/driftback/driftback/session"
 )
 
@@ -22,6 +23,7 @@ type status struct {
 	Deepest   int            `json:"deepest"` // since the last status
 	Stalls    uint64         `json:"stalls"`
 	Score     string         `json:"score"`
+	Paused    bool           `json:"paused"`
 	Silent    int            `json:"silent"` // how many others have not been heard for a second
 }
 
@@ -32,6 +34,10 @@ func (p *peer[S, I]) status(r *session.Result) *status {
 		Rollbacks: s.Loop.Rollbacks, Deepest: p.deepest, Stalls: s.Stalled,
 		Score: p.game.Score(p.match.State()),
 	}
+	if p.choosing != nil && r.Phase != session.Joining {
+		st.Phase = page.PhaseChoosing
+	}
+	st.Paused, _ = p.match.Paused()
 	for i := range s.Peers {
 		l := &s.Peers[i]
 		st.RoundTrip, st.Loss = max(st.RoundTrip, l.RoundTrip), max(st.Loss, l.Loss)
@@ -45,13 +51,19 @@ func (p *peer[S, I]) status(r *session.Result) *status {
 // printAll writes one line about all who play: one value where they say the same, both of
 // two, and the least and the most of more.
 func printAll(w io.Writer, list []status) {
-	joining, silent := true, 0
+	joining, choosing, paused, silent := true, false, false, 0
 	for i := range list {
+		choosing = choosing || list[i].Phase == page.PhaseChoosing
+		paused = paused || list[i].Paused
 		joining = joining && list[i].Phase == session.Joining.String()
 		silent = max(silent, list[i].Silent)
 	}
 	if joining {
 		fmt.Fprintln(w, "the players are joining")
+		return
+	}
+	if choosing {
+		fmt.Fprintln(w, "the players are choosing")
 		return
 	}
 	of := func(f func(s *status) int64) string {
@@ -72,6 +84,9 @@ func printAll(w io.Writer, list []status) {
 		of(func(s *status) int64 { return s.RoundTrip.Milliseconds() }), of(func(s *status) int64 { return int64(100*s.Loss + 0.5) }),
 		of(func(s *status) int64 { return int64(s.Rollbacks) }), of(func(s *status) int64 { return int64(s.Deepest) }),
 		of(func(s *status) int64 { return int64(s.Stalls) }), list[0].Score)
+	if paused {
+		fmt.Fprint(w, " | paused")
+	}
 	if silent > 0 {
 		fmt.Fprintf(w, " | %d not heard", silent)
 	}

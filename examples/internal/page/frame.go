@@ -25,13 +25,35 @@ const (
 	HandsYou = "you"
 )
 
+// PhaseChoosing is the Phase of a frame before a match for which there is something to
+// pick.
+const PhaseChoosing = "choosing"
+
+// Nobody stands for no participant.
+const Nobody = -1
+
+// Pick is what one participant has picked before a match, and whether it is ready to play.
+type Pick struct {
+	Look  uint8 `json:"look"`
+	Ready bool  `json:"ready"`
+	Known bool  `json:"known"` // it has been heard of
+}
+
 // Frame is one picture of the match for a web page, and what there is to hear and
 // to read about it.
 type Frame struct {
 	Self  int    `json:"self"`  // the participant that this process plays
 	Hands string `json:"hands"` // who plays it: HandsBot or HandsYou
-	Phase string `json:"phase"` // session.Phase in words
-	End   string `json:"end"`   // why the match is over, as a sentence; else ""
+	Phase string `json:"phase"` // session.Phase in words, or PhaseChoosing
+	// Bout counts the matches that are over, and Picks has what each side has picked for
+	// the next one, by participant; it is nil while one is played.
+	Bout  int    `json:"bout"`
+	Picks []Pick `json:"picks"`
+	// Paused: as the next tick begins the match is paused. PausedBy is the participant that
+	// did it, or Nobody while that is not confirmed, or was undone.
+	Paused   bool   `json:"paused"`
+	PausedBy int    `json:"pausedBy"`
+	End      string `json:"end"` // why the match is over, as a sentence; else ""
 
 	Tick      driftback.Tick `json:"tick"`      // the next tick to run
 	Confirmed driftback.Tick `json:"confirmed"` // the first that lacks an input
@@ -100,7 +122,7 @@ type Effect struct {
 func (f *Frame) kept() *Frame {
 	k := *f
 	k.Effects = nil
-	k.Peers = slices.Clone(f.Peers)
+	k.Peers, k.Picks = slices.Clone(f.Peers), slices.Clone(f.Picks)
 	if f.Link != nil {
 		link := *f.Link
 		k.Link = &link

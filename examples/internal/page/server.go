@@ -60,6 +60,8 @@ type Config struct {
 	World any
 	// Buttons are the buttons that there are. A page that sends others is cut off.
 	Buttons uint16
+	// Looks is how many looks there are to pick from before a match; 0: none.
+	Looks uint8
 	// Logger is told what went wrong with a page; nil is silence.
 	Logger *slog.Logger
 }
@@ -69,6 +71,7 @@ type Config struct {
 // for use by several goroutines.
 type Server struct {
 	buttons  uint16
+	looks    uint8
 	listener net.Listener
 	server   *http.Server
 	logger   *slog.Logger
@@ -118,7 +121,7 @@ func New(c Config) (*Server, error) {
 		logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{
-		buttons: c.Buttons, listener: listener, logger: logger,
+		buttons: c.Buttons, looks: c.Looks, listener: listener, logger: logger,
 		commands: make(chan Command, maxCommands), closed: make(chan struct{}),
 		pages: map[*watcher]struct{}{},
 	}
@@ -316,7 +319,7 @@ func (s *Server) listen(ctx context.Context, conn *websocket.Conn, page *watcher
 		if kind != websocket.MessageText {
 			err = errors.New("a command is text")
 		} else {
-			c, err = parseCommand(text, s.buttons)
+			c, err = parseCommand(text, s.buttons, s.looks)
 		}
 		if err != nil {
 			s.logger.Warn("page: a page was cut off", "error", err)

@@ -31,13 +31,16 @@ var (
 	world = map[string]int{"width": 7}
 )
 
-const buttons uint16 = 0xff
+const (
+	buttons uint16 = 0xff
+	looks   uint8  = 4
+)
 
 // serve returns a page server that leaves no goroutine behind when the test is over.
 func serve(t *testing.T) *Server {
 	t.Helper()
 	others := goleak.IgnoreCurrent()
-	s, err := New(Config{Addr: "127.0.0.1:0", Files: game, World: world, Buttons: buttons})
+	s, err := New(Config{Addr: "127.0.0.1:0", Files: game, World: world, Buttons: buttons, Looks: looks})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, s.Close())
@@ -281,9 +284,13 @@ func TestACommandIsPassedOn(t *testing.T) {
 	b := open(t, s)
 	for text, want := range map[string]Command{
 		`{"buttons":0}`:               {HasButtons: true},
+		`{"look":3}`:                  {Look: new(uint8(3))},
+		`{"ready":true}`:              {Ready: true},
 		`{"buttons":5,"pressed":4}`:   {HasButtons: true, Buttons: 5, Pressed: 4},
 		`{"buttons":0,"pressed":255}`: {HasButtons: true, Pressed: 255},
 		`{"bot":true}`:                {Bot: true},
+		`{"pause":true}`:              {Pause: new(true)},
+		`{"pause":false}`:             {Pause: new(false)},
 		`{"link":{"latencyMs":60,"jitterMs":10,"lossPercent":2.5}}`:  {Link: &LinkSetting{LatencyMs: 60, JitterMs: 10, LossPercent: 2.5}},
 		`{"link":{"latencyMs":300,"jitterMs":100,"lossPercent":50}}`: {Link: &LinkSetting{LatencyMs: MaxLatencyMs, JitterMs: MaxJitterMs, LossPercent: MaxLossPercent}},
 	} {
@@ -298,6 +305,8 @@ var refusals = map[string]struct{ text, want string }{
 	"no JSON":                   {`{"buttons"`, "not understood"},
 	"a list":                    {`[]`, "not understood"},
 	"an unknown field":          {`{"buttons":0,"side":1}`, "not understood"},
+	"a look that there is not":  {`{"look":4}`, "look is 4: 0 to 3 are allowed"},
+	"two things at once":        {`{"look":1,"ready":true}`, "one of buttons, bot, pause, link, look and ready is allowed"},
 	"a button too many":         {`{"buttons":256}`, "only bits of 0xff"},
 	"an edge too many":          {`{"buttons":0,"pressed":256}`, "only bits of 0xff"},
 	"a number out of range":     {`{"buttons":65536}`, "not understood"},
@@ -305,6 +314,8 @@ var refusals = map[string]struct{ text, want string }{
 	"half a button":             {`{"buttons":1.5}`, "not understood"},
 	"no wish":                   {`{}`, "asks for 0 things"},
 	"two wishes":                {`{"buttons":1,"bot":true}`, "asks for 2 things"},
+	"a pause and a wish":        {`{"pause":false,"bot":true}`, "asks for 2 things"},
+	"a pause of no kind":        {`{"pause":1}`, "not understood"},
 	"edges alone":               {`{"bot":true,"pressed":1}`, "pressed comes without buttons"},
 	"a latency too long":        {`{"link":{"latencyMs":301}}`, "latencyMs is 301: 0 to 300"},
 	"a latency before it began": {`{"link":{"latencyMs":-1}}`, "latencyMs is -1"},
@@ -318,9 +329,16 @@ var refusals = map[string]struct{ text, want string }{
 func TestWhatNoPageWouldAskForIsRefused(t *testing.T) {
 	for name, c := range refusals {
 		t.Run(name, func(t *testing.T) {
-			_, err := parseCommand([]byte(c.text), buttons)
+			_, err := parseCommand([]byte(c.text), buttons, looks)
 			require.ErrorContains(t, err, c.want)
 		})
+	}
+}
+
+func TestWhereThereIsNothingToPickNobodyPicks(t *testing.T) {
+	for _, text := range []string{`{"look":0}`, `{"ready":true}`} {
+		_, err := parseCommand([]byte(text), buttons, 0)
+		require.ErrorContains(t, err, "nothing to pick")
 	}
 }
 
@@ -347,12 +365,13 @@ func TestAPageThatAsksForItIsCutOff(t *testing.T) {
 func FuzzParseCommand(f *testing.F) {
 	f.Add([]byte(`{"buttons":5,"pressed":4}`))
 	f.Add([]byte(`{"bot":true}`))
+	f.Add([]byte(`{"pause":true}`))
 	f.Add([]byte(`{"link":{"latencyMs":60,"jitterMs":10,"lossPercent":5}}`))
 	for _, c := range refusals {
 		f.Add([]byte(c.text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		c, err := parseCommand(text, buttons)
+		c, err := parseCommand(text, buttons, looks)
 		if err != nil {
 			return
 		}
@@ -360,7 +379,7 @@ func FuzzParseCommand(f *testing.F) {
 		require.True(t, c.HasButtons || c.Buttons|c.Pressed == 0)
 		if c.Link != nil {
 			require.NoError(t, c.Link.check())
-			require.False(t, c.HasButtons || c.Bot)
+			require.False(t, c.HasButtons || c.Bot || c.Pause != nil)
 		}
 	})
 }

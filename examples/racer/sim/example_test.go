@@ -24,4 +24,7 @@ func ExampleStep() {
 	v := state.View()
 	fmt.Println(v.Phase, v.Karts[0].Rank, v.Karts[1].Rank, v.Karts[2].On)
 	// Output:
+	// 180 go [1 0 0]
+	// 366 wall [1 200 0]
+	// racing 1 2 false
 }

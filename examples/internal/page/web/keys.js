@@ -4,8 +4,9 @@ export class Keys {
   // layout says what is what: byCode has buttons by the place of a key on the keyboard,
   // so that any layout will do, byPad by the number of a gamepad's button, and byAxis by
   // that of an axis, [negative, positive]. changed is called with the buttons held now
-  // and those that have just gone down.
-  constructor(layout, changed) {
+  // and those that have just gone down, and pause when P has.
+  constructor(layout, changed, pause) {
+    this.pause = pause;
     this.layout = layout;
     this.changed = changed;
     this.down = new Set();
@@ -18,6 +19,7 @@ export class Keys {
   }
 
   key(e, isDown) {
+    if (e.code === 'KeyP' && isDown && !e.repeat && !e.ctrlKey && !e.metaKey && !e.altKey) this.pause();
     if (!this.layout.byCode[e.code] || (isDown && (e.ctrlKey || e.metaKey || e.altKey))) return;
     // A slider keeps its arrow keys, and a button what presses it.
     if (isDown && e.target instanceof HTMLInputElement && e.code.startsWith('Arrow')) return;

@@ -11,6 +11,10 @@
 //   where(effect, frame)       from where it sounds, −1 (left) to 1
 //   hands(frame)     who plays, in a sentence
 //   summarise(frame) what is to be seen, in sentences
+//   choosing         if there is something to pick before a match: show(frame) returns what
+//                    to say of it, notice(frame) what to write over the picture, and send
+//                    is set to tell the process
+//   dress(frame)     if anything of the picture follows from the frame alone
 //
 // It returns { say, sound } for the game's own use.
 
@@ -67,28 +71,47 @@ export async function live(game) {
   // Frames
 
   const stallsToTell = 45; // calls in a row
-  let stalls = 0;
+  let stalls = 0, chosen = '';
 
   function receive(frame) {
     stats.frames++;
     const before = driftback.frame;
     driftback.frame = frame;
     scene.frame = frame;
+    if (frame.bout !== before?.bout || !!frame.picks !== !!before?.picks) seen.clear(); // ticks begin anew
+    const told = game.choosing?.show(frame) ?? '';
+    if (told !== chosen) say((chosen = told) || 'The match begins.');
+    game.dress?.(frame);
     for (const effect of frame.effects ?? []) take(effect, frame);
     stalls = frame.phase === 'stalled' ? stalls + 1 : 0;
     if (frame.end && frame.end !== before?.end) say(frame.end);
     if (frame.phase !== 'stalled' || stalls === stallsToTell) {
       const waits = frame.phase === 'stalled';
       const missing = waits ? awaited(frame) : '';
-      scene.notice = frame.end ? 'The match has ended' : waits ? `Stalled: waiting for ${missing}` : frame.phase === 'joining' ? 'Waiting for everybody to join' : '';
+      scene.notice = frame.end ? 'The match has ended' : frame.phase === 'choosing' ? game.choosing.notice(frame) : frame.paused ? pauseWords(frame) : waits ? `Stalled: waiting for ${missing}` : frame.phase === 'joining' ? 'Waiting for everybody to join' : '';
       if (waits) say(`Stalled: the prediction window is used up, and the input of ${missing} is missing.`);
-      state(frame.phase === 'advanced' ? 'playing' : frame.phase);
+      state(frame.phase === 'advanced' ? (frame.paused ? 'paused' : 'playing') : frame.phase);
     }
+    if (frame.paused !== !!before?.paused || (frame.paused && frame.pausedBy !== before?.pausedBy)) tellPause(frame);
     byId('to-bot').disabled = frame.hands !== 'you';
     if (frame.hands !== before?.hands || frame.self !== before?.self) {
       byId('hands').textContent = game.hands(frame);
       document.title = `${game.name(frame.self)} – ${game.title}`;
     }
+  }
+
+  // pauseWords says that the match is paused, and by whom once all know.
+  function pauseWords({ self, pausedBy, peers }) {
+    const other = peers?.length > 1 ? game.name(pausedBy) : 'the other player';
+    const who = pausedBy < 0 ? '' : pausedBy === self ? ' by you' : ` by ${other}`;
+    return `Paused${who}. Press P to play on`;
+  }
+
+  function tellPause(frame) {
+    const button = byId('pause');
+    button.textContent = frame.paused ? 'Play on' : 'Pause';
+    button.setAttribute('aria-pressed', String(frame.paused));
+    if (!frame.end) say(frame.paused ? `${pauseWords(frame)}.` : 'The match goes on.');
   }
 
   // awaited names whose input a stalled match lacks.
@@ -139,7 +162,11 @@ export async function live(game) {
   // Controls
 
   const panel = new Panel((link) => send({ link }), game.name);
-  const keys = new Keys(game.keys, (buttons, pressed) => send({ buttons, pressed }));
+  const togglePause = () => send({ pause: !driftback.frame?.paused });
+  const keys = new Keys(game.keys, (buttons, pressed) => send({ buttons, pressed }), togglePause);
+  if (game.choosing) game.choosing.send = send;
+
+  byId('pause').addEventListener('click', togglePause);
 
   byId('to-bot').addEventListener('click', () => send({ bot: true }));
   byId('sound').addEventListener('click', (e) => {
