@@ -9,6 +9,9 @@ type oracle[S, I any] struct {
 	step   driftback.Step[S, I]
 	inputs func(p driftback.Participant, t driftback.Tick) I
 	delays []int // by participant: before that tick its input is the zero one
+	// now is the control state as next begins; what is done to the match is the scenario's.
+	now      control
+	scenario *Scenario
 
 	state S
 	next  driftback.Tick // the world is state as this tick begins
@@ -31,6 +34,8 @@ func (o *oracle[S, I]) run() {
 		}
 	}
 	o.pass.Begin(o.next, o.all)
-	o.step(&o.state, o.in, &o.pass)
+	if o.now = o.now.after(o.scenario, o.next); !o.now.paused {
+		o.step(&o.state, o.in, &o.pass)
+	}
 	o.next++
 }

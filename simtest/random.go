@@ -15,6 +15,8 @@ const (
 	streamSync
 	streamHostile
 	streamEdges
+	streamPauses
+	streamDelays
 )
 
 // random returns the generator for one purpose, and for one thing of its kind.
