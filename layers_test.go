@@ -42,9 +42,11 @@ var floors = map[string]floor{
 	"fingerprint": {clockless: true, imports: []string{"", "layout"}},
 	"rewind":      {clockless: true, imports: []string{"", "inputlog", "snapshot"}},
 	"wire":        {clockless: true, imports: []string{""}},
+	"transfer":    {clockless: true, imports: []string{"", "wire"}},
 	"mesh":        {clockless: true, imports: []string{"", "buggify", "wire", "transport"}},
+	"pacing":      {clockless: true},
 	"session": {clockless: true, imports: []string{
-		"", "layout", "inputlog", "snapshot", "fingerprint", "rewind", "buggify", "wire", "mesh", "transport",
+		"", "layout", "inputlog", "snapshot", "fingerprint", "rewind", "pacing", "buggify", "wire", "mesh", "transport",
 	}},
 	"simtest": {clockless: true, imports: []string{
 		"", "rng", "buggify", "layout", "fingerprint", "snapshot", "wire", "mesh", "session", "transport",
@@ -78,6 +80,8 @@ var floors = map[string]floor{
 	"bench/linkcost":        {imports: []string{"/..."}},
 	"examples/fighter":      {imports: []string{"/..."}},
 	"examples/fighter/sim":  {clockless: true, imports: []string{"", "fixed", "rng"}},
+	"examples/racer":        {imports: []string{"/..."}},
+	"examples/racer/sim":    {clockless: true, imports: []string{"", "fixed", "rng"}},
 	"examples/internal/...": {imports: []string{"/..."}},
 }
 

@@ -3,8 +3,6 @@ package e2e
 import (
 	"fmt"
 	"net"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -19,12 +17,13 @@ import (
 func TestTheFighter(t *testing.T) {
 	browser := launch(t)
 	t.Run("two pages play a match over a bad link", func(t *testing.T) { playAMatch(t, browser) })
+	t.Run("two pages choose, play and ask for a rematch", func(t *testing.T) { chooseAndPlayAgain(t, browser) })
 	t.Run("a page connects again when its process is back", func(t *testing.T) { connectAgain(t, browser) })
 }
 
 // playAMatch is one match, looked at from both sides.
 func playAMatch(t *testing.T, browser *tab) {
-	match := start(t, "-link", "latency=60ms,jitter=10ms,loss=5%", "-seed", "3")
+	match := start(t, "fighter", "-link", "latency=60ms,jitter=10ms,loss=5%", "-seed", "3", "-choose", "1s")
 	urls := [2]string{match.line("left player"), match.line("right player")}
 	left, right := newTab(t, browser.ctx), newTab(t, browser.ctx)
 	tabs := [2]*tab{left, right}
@@ -66,9 +65,10 @@ func playAMatch(t *testing.T, browser *tab) {
 		rewinding.until(`/[1-9]\d* re-simulated/.test(document.getElementById('strip').getAttribute('aria-label'))`)
 	})
 	part("each event sounds once, however often its tick runs", func(t *testing.T) { eventsSoundOnce(t, rewinding, urls[slices.Index(tabs[:], rewinding)]) })
-	part("the keyboard reaches every control", func(t *testing.T) { keyboardReaches(t, right) })
+	part("the keyboard reaches every control", func(t *testing.T) { keyboardReaches(t, right, "pause", "boxes", "sound", "latency", "jitter", "loss") })
 	part("a slider changes the link for both", func(t *testing.T) { sliderChangesTheLink(t, left, right) })
 	part("keys move the fighter on both pages", func(t *testing.T) { keysMove(t, left, right) })
+	part("P pauses the match on both pages, and whoever likes resumes it", func(t *testing.T) { keyPauses(t, left, right) })
 	part("a picture of it is kept", func(t *testing.T) { picture(t, left) })
 	part("a narrow page does not scroll sideways", func(t *testing.T) {
 		right.resize(360, 740)
@@ -121,40 +121,6 @@ func eventsSoundOnce(t *testing.T, b *tab, url string) {
 	require.JSONEq(t, `{"happened":2,"undone":1,"confirmed":0,"duplicates":0,"sounds":2,"frames":3,"connections":1}`, eval[string](told, `JSON.stringify(driftback.stats)`))
 }
 
-func keyboardReaches(t *testing.T, b *tab) {
-	b.until(`document.getElementById('to-bot').disabled && !document.getElementById('loss').disabled`)
-	for _, id := range []string{"boxes", "sound", "latency", "jitter", "loss"} {
-		b.tap(keyTab)
-		require.Equal(t, id, eval[string](b, `document.activeElement.id`))
-		require.NotEqual(t, "none", eval[string](b, `getComputedStyle(document.activeElement).outlineStyle`), "the focus on %s is not to be seen", id)
-		require.NotEmpty(t, eval[string](b, `document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent`))
-	}
-	require.NoError(t, chromedp.Do(b.ctx, chromedp.Focus(chromedp.ID("boxes"))))
-	for _, want := range []string{"true", "false"} {
-		b.tap(keySpace)
-		require.Equal(t, want, eval[string](b, `document.getElementById('boxes').getAttribute('aria-pressed')`))
-	}
-	require.Equal(t, "bot", eval[string](b, `driftback.frame.hands`), "a control's keys are not the fighter's")
-}
-
-func sliderChangesTheLink(t *testing.T, b, other *tab) {
-	b.until(`driftback.frame.stats.roundTripMs > 60`)
-	before := eval[float64](b, `driftback.frame.stats.roundTripMs`)
-	require.Equal(t, "60 ms", eval[string](b, `document.getElementById('latency').getAttribute('aria-valuetext')`))
-	require.NoError(t, chromedp.Do(b.ctx, chromedp.Focus(chromedp.ID("latency"))))
-	for range 8 {
-		b.tap(arrowRight)
-	}
-	b.until(`driftback.frame.link.latencyMs === 100`)
-	require.Equal(t, "100 ms", eval[string](b, `document.getElementById('latency-value').textContent`))
-	other.until(`document.getElementById('latency-value').textContent === "100 ms"`)
-	for _, b := range []*tab{b, other} {
-		b.until(fmt.Sprintf(`driftback.frame.stats.roundTripMs > %f`, before+50)) // of the 80 ms more
-	}
-	require.Equal(t, "bot", eval[string](b, `driftback.frame.hands`), "a slider's arrows are not the fighter's")
-	eval[bool](b, `document.activeElement.blur(), true`)
-}
-
 func keysMove(t *testing.T, left, right *tab) {
 	for _, b := range []*tab{left, right} {
 		b.tap(keyS)
@@ -184,13 +150,77 @@ func keysMove(t *testing.T, left, right *tab) {
 	}
 }
 
+func keyPauses(t *testing.T, left, right *tab) {
+	left.until(`driftback.frame.view.phase === 'fight'`)
+	left.tap(keyP)
+	for b, who := range map[*tab]string{left: "by you", right: "by the other player"} {
+		b.until(`document.getElementById('state').textContent === 'paused'`)
+		b.until(fmt.Sprintf(`document.getElementById('said').textContent === 'Paused %s. Press P to play on.'`, who))
+		require.Equal(t, "Play on", eval[string](b, `document.getElementById('pause').textContent`))
+	}
+	at := eval[int](right, `driftback.frame.tick`)
+	picture := eval[string](right, `JSON.stringify(driftback.frame.view)`)
+	right.until(fmt.Sprintf(`driftback.frame.tick > %d`, at+30))
+	require.Equal(t, picture, eval[string](right, `JSON.stringify(driftback.frame.view)`), "ticks go on and the world does not")
+	require.Equal(t, "bot", eval[string](left, `driftback.frame.hands`), "P is not a fighter's key")
+
+	require.NoError(t, chromedp.Do(right.ctx, chromedp.Focus(chromedp.ID("pause"))))
+	right.tap(keySpace)
+	for _, b := range []*tab{left, right} {
+		b.until(`document.getElementById('state').textContent === 'playing'`)
+		require.Equal(t, "Pause", eval[string](b, `document.getElementById('pause').textContent`))
+	}
+	left.until(fmt.Sprintf(`JSON.stringify(driftback.frame.view) !== %q`, picture))
+	eval[bool](right, `document.activeElement.blur(), true`)
+}
+
 func picture(t *testing.T, b *tab) {
 	b.until(`driftback.frame.view.phase === 'fight' && driftback.frame.effects?.some((e) => e.name === 'hit')`)
-	png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
-	require.NoError(t, err)
-	require.NoError(t, os.MkdirAll("out", 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join("out", "fighter.png"), png, 0o644))
-	require.Greater(t, len(png), 50_000, "the picture is all but empty")
+	b.keep("fighter.png")
+}
+
+// chooseAndPlayAgain picks looks with the keyboard alone, sees the other's, and does so
+// again when the match is won.
+func chooseAndPlayAgain(t *testing.T, browser *tab) {
+	match := start(t, "fighter", "-link", "latency=20ms", "-rate", "240", "-choose", "1h")
+	tabs := [2]*tab{newTab(t, browser.ctx), newTab(t, browser.ctx)}
+	for side, name := range []string{"left player", "right player"} {
+		tabs[side].visit(match.line(name))
+		tabs[side].until(`driftback.frame?.phase === 'choosing' && !document.getElementById('choose').hidden`)
+	}
+	left, right := tabs[0], tabs[1]
+	left.tap(arrowRight)
+	left.tap(arrowRight)
+	left.until(`document.getElementById('look-2').checked`)
+	right.until(`/^Kite wears violet and is still choosing/.test(document.getElementById('theirs').textContent)`)
+	for range 10 { // the controls take a keyboard too
+		if right.tap(keyTab); eval[string](right, `document.activeElement.name ?? ''`) == "look" {
+			break
+		}
+	}
+	right.tap(arrowRight)
+	left.until(`/^Ember wears moss/.test(document.getElementById('theirs').textContent)`)
+	right.tap(keyTab)
+	require.Equal(t, "ready", eval[string](right, `document.activeElement.id`))
+	right.tap(keySpace)
+	left.until(`/is ready/.test(document.getElementById('said').textContent)`)
+	left.tap(keyEnter)
+	for _, b := range tabs {
+		b.until(`driftback.frame.phase === 'advanced' && document.getElementById('choose').hidden`)
+		require.Equal(t, "[2,1]", eval[string](b, `JSON.stringify(driftback.frame.view.fighters.map((f) => f.look))`))
+	}
+	require.NoError(t, chromedp.Do(left.ctx, chromedp.Click(chromedp.ID("to-bot")))) // and nobody at the right
+	for _, b := range tabs {
+		b.until(`driftback.frame.phase === 'choosing' && driftback.frame.bout === 1`)
+		require.Equal(t, "Rematch", eval[string](b, `document.getElementById('ready').textContent`))
+		eval[bool](b, `document.activeElement.blur(), true`)
+		b.tap(keyEnter)
+	}
+	for _, b := range tabs {
+		b.until(`driftback.frame.phase === 'advanced' && driftback.frame.bout === 1 && driftback.frame.tick > 60`)
+		require.Empty(t, b.complaints())
+		require.Zero(t, eval[int](b, `driftback.stats.duplicates`))
+	}
 }
 
 func connectAgain(t *testing.T, browser *tab) {
@@ -200,13 +230,13 @@ func connectAgain(t *testing.T, browser *tab) {
 	require.NoError(t, free.Close())
 
 	args := []string{"host", "-addr", "127.0.0.1:0", "-page", addr}
-	host := start(t, args...)
+	host := start(t, "fighter", args...)
 	host.line("") // it listens
 	b := newTab(t, browser.ctx)
 	b.visit("http://" + addr + "/")
 	b.until(`document.getElementById('state').textContent === 'joining'`)
 	host.interrupt()
 	b.until(`document.getElementById('state').textContent !== 'joining'`)
-	start(t, args...).line("")
+	start(t, "fighter", args...).line("")
 	b.until(`driftback.stats.connections === 2 && document.getElementById('state').textContent === 'joining'`)
 }

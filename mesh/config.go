@@ -36,8 +36,10 @@ type Config struct {
 	Players []driftback.Peer
 	// Stride is the size of an input in bytes.
 	Stride int
-	// Delay is this peer's input delay in ticks, 0 to MaxDelay.
-	Delay int
+	// Delay is the input delay in ticks, 0 to MaxDelay, with which each participant that
+	// Self plays begins; Delays has one for each of them, in order, in place of it.
+	Delay  int
+	Delays []int
 	// Window is the prediction window in ticks, 0 to MaxWindow. The mesh does not
 	// predict; the window bounds how far ahead a peer's inputs can honestly be.
 	Window int
@@ -66,6 +68,9 @@ type Config struct {
 	// Valid reports whether the bytes, of length Stride, are an input that the game
 	// knows. Nil knows all.
 	Valid func(in []byte) bool
+	// ValidEntry reports whether a participant may give an entry, which is not 0. Nil
+	// allows all.
+	ValidEntry func(p driftback.Participant, e wire.Entry) bool
 	// Buggify forces rare paths in a simulation. It is this mesh's alone, and nil in
 	// every real match.
 	Buggify *buggify.Sites
@@ -97,6 +102,9 @@ func (c *Config) validate() error {
 	case c.JoinTimeout <= 0 && c.JoinTimeout != None:
 		return fmt.Errorf("mesh: JoinTimeout is %v: it must be positive, or None", c.JoinTimeout)
 	}
+	if err := c.validateDelays(); err != nil {
+		return err
+	}
 	others := false
 	for p, peer := range c.Players {
 		if peer >= driftback.MaxPeers {
@@ -120,11 +128,40 @@ func (c *Config) validate() error {
 	return nil
 }
 
+func (c *Config) validateDelays() error {
+	if c.Delays == nil {
+		return nil
+	}
+	plays := 0
+	for _, peer := range c.Players {
+		if peer == c.Self {
+			plays++
+		}
+	}
+	if len(c.Delays) != plays {
+		return fmt.Errorf("mesh: Delays has %d delays, and Self plays %d participants: give one for each, or none", len(c.Delays), plays)
+	}
+	for i, d := range c.Delays {
+		if d < 0 || d > MaxDelay {
+			return fmt.Errorf("mesh: Delays[%d] is %d ticks: from 0 to %d are allowed", i, d, MaxDelay)
+		}
+	}
+	return nil
+}
+
+// delay returns the input delay with which our participant number i begins.
+func (c *Config) delay(i int) int {
+	if c.Delays == nil {
+		return c.Delay
+	}
+	return c.Delays[i]
+}
+
 // leastDatagram returns the size in bytes of a packet that has room for one input
-// and one fingerprint beside everything else. With less, something could never be
+// with its entry and one fingerprint beside everything else. With less, something could never be
 // sent.
 func (c *Config) leastDatagram() int {
-	least := maxHead + wire.MaxRunHead + 1 + c.Stride
+	least := maxHead + wire.MaxRunHead + 1 + c.Stride + wire.MaxEntrySize
 	if c.FingerprintEvery != None {
 		least += wire.MaxSumsHead + wire.SumSize
 	}

@@ -84,7 +84,7 @@ func (m *Mesh) receiveFinish(l *link, f wire.Finish) {
 		return
 	}
 	l.finished, l.finish = true, f
-	m.note(Event{Kind: PeerFinished, Peer: l.peer})
+	m.note(Event{Kind: PeerFinished, Peer: l.peer, Tick: f.At})
 	m.judgeLast()
 	m.judgeFinish()
 }
@@ -97,7 +97,8 @@ func (m *Mesh) judgeFinish() {
 	tired := m.longEnough(m.finish.waited)
 	for i := range m.links {
 		l := &m.links[i]
-		gone := m.longEnough(l.silence) || l.view.left // until then it may come back, and need this peer's inputs
+		// Until then it may come back, and need this peer's inputs.
+		gone := m.longEnough(l.silence) || l.next != nil || l.view.left
 		switch {
 		case l.view.cut:
 		case !l.finished:
@@ -143,6 +144,9 @@ func (m *Mesh) Halt(err error, words string) {
 }
 
 func (m *Mesh) receiveLeave(l *link, leave wire.Leave) {
+	if m.gaveUp(l) {
+		return
+	}
 	if m.dispute.open {
 		m.endDispute() // it leaves because of that, or takes the only witness away
 		return
@@ -163,6 +167,7 @@ func (m *Mesh) receiveLeave(l *link, leave wire.Leave) {
 			m.leaves(l, &ToldError{Peer: l.peer, Tick: leave.Tick, Words: leave.Text, Err: ErrPeerLeft})
 			return
 		}
+		m.note(Event{Kind: PeerLeft, Peer: l.peer, Err: &ToldError{Peer: l.peer, Tick: leave.Tick, Words: leave.Text, Err: ErrPeerLeft}})
 		m.endTold(l, leave, ErrPeerLeft, wire.Leave{Reason: leaveLeft, Text: "another peer left"})
 	}
 }
@@ -181,8 +186,8 @@ func (m *Mesh) end(err error, leave wire.Leave) {
 	leave.Text = sendable(leave.Text)
 	m.sendOwed()
 	for i := range m.links {
-		if l := &m.links[i]; l.up && !l.view.cut {
-			m.sendControl(l, leave)
+		if l := &m.links[i]; l.up && !l.view.cut && !m.sendControl(l, leave) {
+			l.owed, l.leave = l.owed|owesLeave, leave
 		}
 	}
 }

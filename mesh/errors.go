@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/wire"
 )
 
 var (
@@ -28,7 +29,7 @@ var (
 	ErrHalted = errors.New("mesh: the match has been halted")
 	// ErrRefused means that a peer refused the match at the handshake, that what it sent
 	// on the reliable channel could not be understood, or that it sent nothing but
-	// inputs that the game does not know.
+	// inputs that the game does not know, or entries that it may not give.
 	ErrRefused = errors.New("mesh: the match has been refused")
 	// ErrCutOff means that the others go on without this peer: see [CutOffError].
 	ErrCutOff = errors.New("mesh: this peer has been cut off")
@@ -60,16 +61,21 @@ func quoted(value string) string {
 }
 
 // ConflictError means that a peer sent two different inputs of one participant
-// for the same tick: its program is broken or it cheats. Had and Got are the
-// input's bytes, which the error owns.
+// for the same tick, or two different entries: its program is broken or it cheats. Had
+// and Got are the input's bytes, which the error owns.
 type ConflictError struct {
-	Peer        driftback.Peer
-	Participant driftback.Participant
-	Tick        driftback.Tick
-	Had, Got    []byte
+	Peer               driftback.Peer
+	Participant        driftback.Participant
+	Tick               driftback.Tick
+	Had, Got           []byte
+	HadEntry, GotEntry wire.Entry
 }
 
 func (e *ConflictError) Error() string {
+	if e.HadEntry != e.GotEntry {
+		return fmt.Sprintf("mesh: peer %d sent two inputs of participant %d for tick %d: first %x with entry %v, then %x with entry %v",
+			e.Peer, e.Participant, e.Tick, e.Had, e.HadEntry, e.Got, e.GotEntry)
+	}
 	return fmt.Sprintf("mesh: peer %d sent two inputs of participant %d for tick %d: first %x, then %x",
 		e.Peer, e.Participant, e.Tick, e.Had, e.Got)
 }

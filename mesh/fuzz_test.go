@@ -36,6 +36,7 @@ func fuzzed(t *testing.T, phase byte) *match {
 		c.RejoinGrace, c.Delay = time.Hour, int(c.Self)
 		c.PlayOn = phase == fuzzVoting
 		c.Valid = func(in []byte) bool { return in[0] != 0xff }
+		c.ValidEntry = func(_ driftback.Participant, e wire.Entry) bool { return e != wire.EntryResume }
 	})
 	a, b := m.seats[0], m.seats[1]
 	switch phase {
@@ -93,9 +94,9 @@ func fuzzed(t *testing.T, phase byte) *match {
 
 // size is all memory of a mesh that a peer could make grow.
 func (m *Mesh) size() int {
-	n := cap(m.events) + cap(m.prints.ring) + cap(m.runs)
+	n := cap(m.events) + cap(m.prints.ring) + cap(m.runs) + cap(m.entries)
 	for i := range m.histories {
-		n += cap(m.histories[i].ring)
+		n += cap(m.histories[i].ring) + cap(m.histories[i].entries.ring)
 	}
 	for i := range m.links {
 		n += cap(m.links[i].prints.ring) + cap(m.links[i].prints.came) + cap(m.links[i].acked) + cap(m.links[i].told)
@@ -135,6 +136,8 @@ func FuzzReceive(f *testing.F) {
 		{Sums: wire.Sums{First: uint64(wire.MaxTick), List: make([]uint64, wire.MaxSums)}},
 		{Acks: []wire.Ack{{Participant: 0, Next: wire.MaxTick}, {Participant: 1}}},
 		{Runs: []wire.Run{of(1, wire.MaxTick-3, 3)}},
+		{Runs: []wire.Run{{Participant: 1, First: 5, Count: 3, Inputs: make([]byte, 6), Entries: []byte{1, 0, 12}}}},
+		{Runs: []wire.Run{{Participant: 1, First: 8, Count: 1, Inputs: make([]byte, 2), Entries: []byte{2}}}},
 	} {
 		all = append(all, packet(p)...)
 	}
@@ -144,6 +147,7 @@ func FuzzReceive(f *testing.F) {
 		wire.Hello{Match: 7, Nonce: 3, Settings: settings, Delays: []wire.Delay{{Participant: 1, Ticks: 400}}},
 		wire.Start{Digest: 1, Seed: 2, State: 3, HasState: true}, wire.Finish{At: 5, Sum: 5, HasSum: true},
 		wire.Disagree{Tick: 2, Sum: 9}, wire.Leave{Reason: leaveFinished}, wire.Leave{Reason: leaveHalted, Text: "so it is"},
+		wire.Message{Data: []byte("hello")}, wire.Message{Taken: 1}, wire.Hello{Match: 8, Nonce: 9},
 	} {
 		b, err := wire.AppendControl(nil, c)
 		require.NoError(f, err)
@@ -193,6 +197,7 @@ func FuzzReceive(f *testing.F) {
 			body := bytes.Clone(data[3 : 3+n])
 			data = data[3+n:]
 			own, held, confirmed := bytes.Clone(mesh.histories[0].ring), mesh.Held(0), mesh.Confirmed()
+			entered := bytes.Clone(mesh.histories[0].entries.ring)
 			agreed := mesh.Agreed()
 			before := mesh.Phase()
 			switch kind {
@@ -223,13 +228,14 @@ func FuzzReceive(f *testing.F) {
 				t.Fatal("what was confirmed, agreed or entered has been taken back")
 			}
 			joining := before == Joining && mesh.Phase() != Joining // the neutral inputs come with the agreement
-			if !joining && (mesh.Held(0) != held || !bytes.Equal(own, mesh.histories[0].ring)) {
+			if !joining && (mesh.Held(0) != held || !bytes.Equal(own, mesh.histories[0].ring) || !bytes.Equal(entered, mesh.histories[0].entries.ring)) {
 				t.Fatal("this peer's own inputs have changed")
 			}
 			if mesh.Held(1) > mesh.Confirmed()+mesh.span {
 				t.Fatalf("participant 1's inputs are held up to tick %d, beyond the confirmed tick %d", mesh.Held(1), mesh.Confirmed())
 			}
-			if mesh.size() != size || cap(mesh.out) > transport.MaxReliable || len(mesh.events) > maxEvents+2*maxOtherEvents {
+			if mesh.size() != size || cap(mesh.out) > transport.MaxReliable || cap(mesh.events) != maxEvents+2*maxImportant ||
+				len(mesh.messages) > 2*MaxUntaken || len(mesh.letters) > 2*MaxUntaken*MaxMessage {
 				t.Fatal("the mesh has grown")
 			}
 			if (mesh.Phase() == Ended) != (mesh.Err() != nil) || errors.Is(mesh.Err(), ErrInternal) {

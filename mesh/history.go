@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/wire"
 )
 
 // history holds one participant's inputs as bytes: the contiguous run [first, held)
@@ -19,12 +20,14 @@ type history struct {
 	end  driftback.Tick // the first tick beyond all that have come
 	// limit is the first tick that does not count now, whatever has come for it.
 	limit driftback.Tick
+	// entries are what the participant did to the match itself on these ticks.
+	entries entries
 }
 
 func newHistory(stride, depth int) history {
 	return history{
 		stride: stride, mask: driftback.Tick(depth - 1), limit: never,
-		ring: make([]byte, stride*depth), came: make([]bool, depth),
+		ring: make([]byte, stride*depth), came: make([]bool, depth), entries: entries{ring: make([]byte, depth)},
 	}
 }
 
@@ -45,6 +48,7 @@ func (h *history) put(t driftback.Tick, in []byte) bool {
 		return false
 	}
 	copy(h.at(t), in)
+	h.entries.ring[t&h.mask] = 0
 	h.came[t&h.mask] = true
 	h.end = max(h.end, t+1)
 	h.advance()
@@ -89,11 +93,11 @@ func (h *history) skip(n int) {
 	}
 }
 
-// contradicts reports whether in differs from what has come for tick t. A tick
-// that is no longer kept cannot be contradicted.
-func (h *history) contradicts(t driftback.Tick, in []byte) bool {
+// contradicts reports whether an input and its entry differ from what has come for tick
+// t. A tick that is no longer kept cannot be contradicted.
+func (h *history) contradicts(t driftback.Tick, in []byte, e wire.Entry) bool {
 	known := t < h.held && t >= h.oldest() || t >= h.held && t < h.end && h.came[t&h.mask]
-	return known && !bytes.Equal(h.at(t), in)
+	return known && (!bytes.Equal(h.at(t), in) || h.entry(t) != e)
 }
 
 // flatten appends the inputs of [from, to), which must be kept, to b.

@@ -47,7 +47,7 @@ func TestAHistoryIsItsNewestInputs(t *testing.T) {
 				at := driftback.Tick(rapid.IntRange(0, len(plain.inputs)+3).Draw(t, "tick"))
 				in := input.Draw(t, "input")
 				want := at >= plain.oldest() && at < driftback.Tick(len(plain.inputs)) && !bytes.Equal(plain.inputs[at], in)
-				require.Equal(t, want, h.contradicts(at, in))
+				require.Equal(t, want, h.contradicts(at, in, 0))
 			},
 			"": func(t *rapid.T) {
 				require.EqualValues(t, len(plain.inputs), h.held)
@@ -66,10 +66,10 @@ func TestAHistoryKeepsTheWholeRingAndNothingOlder(t *testing.T) {
 		h.append([]byte{i})
 	}
 	require.EqualValues(t, 2, h.oldest())
-	require.True(t, h.contradicts(2, []byte{9}), "the oldest input that is kept")
-	require.False(t, h.contradicts(1, []byte{9}), "the newest that is not")
-	require.True(t, h.contradicts(5, []byte{9}), "the newest input that is held")
-	require.False(t, h.contradicts(6, []byte{9}), "the first that is not held")
+	require.True(t, h.contradicts(2, []byte{9}, 0), "the oldest input that is kept")
+	require.False(t, h.contradicts(1, []byte{9}, 0), "the newest that is not")
+	require.True(t, h.contradicts(5, []byte{9}, 0), "the newest input that is held")
+	require.False(t, h.contradicts(6, []byte{9}, 0), "the first that is not held")
 	require.Equal(t, []byte{2, 3, 4, 5}, h.flatten(nil, 2, 6), "in two pieces, across the end of the ring")
 	require.Equal(t, []byte{2, 3}, h.flatten(nil, 2, 4), "the piece before the end")
 	require.Equal(t, []byte{4, 5}, h.flatten(nil, 4, 6), "the piece after it")
@@ -105,7 +105,7 @@ func TestAHistoryTakesInputsInAnyOrder(t *testing.T) {
 			at := held + driftback.Tick(rapid.IntRange(0, depth-1).Draw(t, "beyond"))
 			in := []byte{rapid.Byte().Draw(t, "input")}
 			was, known := came[at]
-			require.Equal(t, known && was != in[0], h.contradicts(at, in))
+			require.Equal(t, known && was != in[0], h.contradicts(at, in, 0))
 			require.Equal(t, !known, h.put(at, in))
 			if !known {
 				came[at] = in[0]

@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"bytes"
 	"strings"
 	"time"
 
@@ -33,6 +34,7 @@ func (m *Mesh) receivePacket(l *link, b []byte) {
 	l.meter.heard(p.Seq, m.clock)
 	if p.Echo.Set {
 		l.meter.measure(p.Echo.Seq, time.Duration(p.Echo.HeldMicros)*time.Microsecond, m.clock)
+		l.pace.take(&p.Echo, l.meter.unwrap(p.Seq), m.clock)
 	}
 	if m.phase == Agreeing && l.hello != nil && len(p.Runs) > 0 {
 		// It plays, so it has agreed; its own word is on its way.
@@ -77,31 +79,33 @@ func (m *Mesh) receiveRun(l *link, r *wire.Run) {
 	for i := range r.Count {
 		t := r.First + driftback.Tick(i)
 		in := r.Inputs[i*m.cfg.Stride : (i+1)*m.cfg.Stride]
+		e := entryOf(r, i)
 		switch {
-		case h.contradicts(t, in):
-			m.halt(l, r.Participant, t, h.at(t), in)
+		case h.contradicts(t, in, e):
+			m.halt(&ConflictError{Participant: r.Participant, Tick: t, Had: h.at(t), Got: in, HadEntry: h.entry(t), GotEntry: e})
 			return
 		case t < h.held: // again
 		case t >= m.Confirmed()+m.span:
 			m.refuse(FarAhead)
 			return
-		case m.cfg.Valid != nil && !m.cfg.Valid(in):
+		case m.cfg.Valid != nil && !m.cfg.Valid(in) || !m.may(r.Participant, e):
 			m.refuse(BadInput)
 			l.balked = true
 			return
 		default:
 			// One that has overtaken others waits for them; it is acknowledged with them.
-			l.owesAck = h.put(t, in) || l.owesAck
+			if h.put(t, in) {
+				h.enter(t, e)
+				l.owesAck = true
+			}
 			l.balked, l.balkedFor = false, 0
 		}
 	}
 }
 
-// halt ends the match because of evidence against a peer.
-func (m *Mesh) halt(l *link, p driftback.Participant, t driftback.Tick, had, got []byte) {
-	err := &ConflictError{
-		Peer: m.cfg.Players[p], Participant: p, Tick: t,
-		Had: append([]byte(nil), had...), Got: append([]byte(nil), got...),
-	}
+// halt ends the match because of evidence against whoever plays a participant. err
+// borrows the inputs.
+func (m *Mesh) halt(err *ConflictError) {
+	err.Peer, err.Had, err.Got = m.cfg.Players[err.Participant], bytes.Clone(err.Had), bytes.Clone(err.Got)
 	m.Halt(err, strings.TrimPrefix(err.Error(), "mesh: "))
 }

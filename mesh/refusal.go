@@ -17,12 +17,15 @@ const (
 	NotOwner
 	// FarAhead: inputs for ticks that the sender cannot have reached.
 	FarAhead
-	// BadInput: an input that the game does not know.
+	// BadInput: an input that the game does not know, or an entry that its participant may
+	// not give.
 	BadInput
 	// BadAck: an acknowledgement of something that was never sent.
 	BadAck
 	// FarFingerprint: a fingerprint too far ahead of what this peer can compare.
 	FarFingerprint
+	// Flood: a game's message beyond those that may be on their way at once.
+	Flood
 	// CutOff: the message came from a peer that has been cut.
 	CutOff
 	// BadVote: a message about views that no member would send.
@@ -35,7 +38,7 @@ const (
 var refusalNames = [Refusals]string{
 	"malformed", "from a stranger", "of another match", "too early", "not the owner's",
 	"too far ahead", "not a valid input", "a false acknowledgement", "a fingerprint too far ahead",
-	"from a peer that was cut", "not a vote",
+	"one message too many", "from a peer that was cut", "not a vote",
 }
 
 // String returns the reason as a few lower-case words.

@@ -58,7 +58,12 @@ func (m *Mesh) Publish(p driftback.Participant, t driftback.Tick, in []byte) err
 // Flush sends what is due: to each peer a packet if something was published since
 // the last, or if it is time to repeat what is unacknowledged.
 func (m *Mesh) Flush() {
-	if m.phase == Ended || m.cfg.Transport == nil {
+	m.eventsTold = len(m.events)
+	if m.followed || m.cfg.Transport == nil {
+		return
+	}
+	m.thank()
+	if m.phase == Ended {
 		return
 	}
 	m.sendOwed()
@@ -166,12 +171,12 @@ func (m *Mesh) sendOne(l *link, from []driftback.Tick) (more bool) {
 	p.Tag, p.Seq, p.Runs = m.tag, l.meter.stamp(m.clock), p.Runs[:0]
 	seq, held, ok := l.meter.echo(m.clock)
 	ok = ok && !m.cfg.Buggify.Fires(buggify.NoEcho)
-	p.Echo = wire.Echo{Set: ok, Seq: seq, HeldMicros: uint32(held / time.Microsecond)}
+	p.Echo = wire.Echo{Set: ok, Seq: seq, HeldMicros: uint32(held / time.Microsecond), Lead: m.pace.lead, Load: m.pace.load}
 	budget := m.room - maxHead
 	if n := len(p.Sums.List); n > 0 {
 		budget -= wire.MaxSumsHead + n*wire.SumSize
 	}
-	m.runs = m.runs[:0]
+	m.runs, m.entries = m.runs[:0], m.entries[:0]
 	for i, q := range m.own {
 		h := &m.histories[q]
 		left := h.held - from[i]
@@ -181,18 +186,21 @@ func (m *Mesh) sendOne(l *link, from []driftback.Tick) (more bool) {
 		n := min(left, wire.MaxRunTicks, driftback.Tick((wire.MaxDecoded-len(m.runs))/h.stride))
 		start := len(m.runs)
 		m.runs = h.flatten(m.runs, from[i], from[i]+n)
+		var entries []byte
+		m.entries, entries = h.flattenEntries(m.entries, from[i], from[i]+n)
 		fits := wire.FitRun(m.runs[start:], h.stride, budget)
+		fits, size := fitEntries(m.runs[start:], entries, h.stride, budget, fits)
 		if fits == 0 {
 			return m.transmit(l, true)
 		}
 		m.runs = m.runs[:start+fits*h.stride]
 		inputs := m.runs[start:]
-		p.Runs = append(p.Runs, wire.Run{Participant: q, First: from[i], Count: fits, Inputs: inputs})
+		p.Runs = append(p.Runs, wire.Run{Participant: q, First: from[i], Count: fits, Inputs: inputs, Entries: entries[:min(fits, len(entries))]})
 		from[i] += driftback.Tick(fits)
 		if from[i] < h.held {
 			return m.transmit(l, true)
 		}
-		budget -= wire.MaxRunSize(fits, h.stride)
+		budget -= wire.MaxRunSize(fits, h.stride) + size
 	}
 	return m.transmit(l, false)
 }

@@ -98,7 +98,7 @@ func (m *Mesh) judgeBalked(l *link, passed time.Duration) {
 	if l.balkedFor += passed; l.balkedFor < m.cfg.PeerTimeout {
 		return
 	}
-	words := fmt.Sprintf("peer %d has sent nothing but inputs that Valid refuses for %v, from tick %d on",
+	words := fmt.Sprintf("peer %d has sent nothing but inputs that Valid refuses, or entries that it may not give, for %v, from tick %d on",
 		l.peer, l.balkedFor.Round(time.Millisecond), m.heldFrom(l))
 	m.end(fmt.Errorf("%w: %s", ErrRefused, words), wire.Leave{Reason: leaveHalted, Text: words})
 }

@@ -87,6 +87,9 @@ func (m *Mesh) Cut(p driftback.Participant) (t driftback.Tick, ok bool) {
 	return t, t != never
 }
 
+// Member reports whether a peer, this one among them, is in the newest view.
+func (m *Mesh) Member(peer driftback.Peer) bool { return m.views.members.Has(peer) }
+
 // weight returns how many participants the peers play.
 func (m *Mesh) weight(peers wire.Peers) (n int) {
 	for _, peer := range m.cfg.Players {
@@ -117,7 +120,7 @@ func (m *Mesh) install(value wire.Value, by driftback.Peer) {
 	v.number++
 	v.decided = append(v.decided, value)
 	v.tags = append(v.tags, m.tag)
-	m.tag = m.tagOf(value)
+	m.tag = m.viewTag(value)
 	if out := !v.members.Has(m.cfg.Self); late || out {
 		if out {
 			overtaken, late = m.own[0], false
@@ -162,19 +165,15 @@ func tickOf(value wire.Value, p driftback.Participant) driftback.Tick {
 	return never
 }
 
-// tagOf returns what packets carry in the view that a value leads to: members that are
+// viewTag returns what packets carry in the view that a value leads to: members that are
 // in different views do not take each other's inputs.
-func (m *Mesh) tagOf(value wire.Value) uint16 {
+func (m *Mesh) viewTag(value wire.Value) uint16 {
 	b := binary.LittleEndian.AppendUint64(nil, m.digest)
 	b = binary.LittleEndian.AppendUint16(b, m.tag)
 	for _, c := range value.Cuts {
 		b = binary.LittleEndian.AppendUint64(append(b, byte(c.Participant)), uint64(c.Tick))
 	}
-	tag := uint16(xxh3.Hash(b))
-	for tag == m.tag || slices.Contains(m.views.tags, tag) {
-		tag++
-	}
-	return tag
+	return tagOf(xxh3.Hash(b), append(m.avoided(), m.views.tags...))
 }
 
 // ill says what is wrong with a value for the next view; "" is nothing.

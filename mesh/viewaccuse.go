@@ -133,7 +133,11 @@ func (m *Mesh) leaves(l *link, told *ToldError) {
 		return
 	}
 	l.view.left, l.view.told = true, told
-	m.note(Event{Kind: PeerLeft, Peer: l.peer})
+	e := Event{Kind: PeerLeft, Peer: l.peer}
+	if told != nil {
+		e.Err = told
+	}
+	m.note(e)
 }
 
 // accuse works out whom this peer accuses, and tells the others.
@@ -284,13 +288,13 @@ func (m *Mesh) without(members wire.Peers, dead *deadLinks) (out wire.Peers) {
 func (m *Mesh) receiveCut(l *link, msg transport.Message) {
 	switch msg.Kind {
 	case transport.Up:
-		l.up, l.greeted, l.downWhy = true, false, nil
-		l.owed = owesHello
+		l.up, l.greeted, l.downWhy, l.next = true, false, nil, nil
+		l.mail, l.owed = mail{}, owesHello
 		l.view.owes = !l.view.over
 		m.note(Event{Kind: PeerUp, Peer: l.peer})
 		return
 	case transport.Down:
-		l.up, l.downWhy = false, msg.Err
+		l.up, l.downWhy, l.next = false, msg.Err, nil
 		m.note(Event{Kind: PeerDown, Peer: l.peer, Err: msg.Err})
 		return
 	case transport.Datagram:
@@ -303,9 +307,18 @@ func (m *Mesh) receiveCut(l *link, msg transport.Message) {
 		case wire.Leave:
 			l.view.over = true
 			return
+		case wire.Message:
+			m.receiveMessage(l, c)
+			return
 		case wire.Hello:
-			if c.Nonce != l.hello.Nonce {
+			switch {
+			case c.Nonce == l.hello.Nonce:
+				l.greeted, l.mail.met = true, true
+			case c.Match == m.cfg.Match:
 				m.turnAway(l)
+			default:
+				l.mail.met, l.view.over = true, true
+				m.keep(l, c)
 			}
 		}
 	}

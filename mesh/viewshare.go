@@ -129,7 +129,7 @@ func (m *Mesh) share(l *link) {
 	}
 	p := &m.outgoing
 	p.Runs, p.Acks, p.Sums.List, p.SumAck.Set = p.Runs[:0], p.Acks[:0], p.Sums.List[:0], false
-	m.runs = m.runs[:0]
+	m.runs, m.entries = m.runs[:0], m.entries[:0]
 	budget := m.cfg.Transport.MaxDatagram() - maxHead
 	for q, t := range m.views.cuts {
 		h, from := &m.histories[q], l.view.shared[q]
@@ -141,13 +141,15 @@ func (m *Mesh) share(l *link) {
 		if n = min(n, wire.MaxRunTicks, driftback.Tick((wire.MaxDecoded-start)/h.stride)); n > 0 {
 			m.runs = h.flatten(m.runs, from, from+n)
 		}
-		fits := wire.FitRun(m.runs[start:], h.stride, budget)
+		var entries []byte
+		m.entries, entries = h.flattenEntries(m.entries, from, from+n)
+		fits, size := fitEntries(m.runs[start:], entries, h.stride, budget, wire.FitRun(m.runs[start:], h.stride, budget))
 		m.runs = m.runs[:start+fits*h.stride]
 		if fits == 0 {
 			break
 		}
-		p.Runs = append(p.Runs, wire.Run{Participant: driftback.Participant(q), First: from, Count: fits, Inputs: m.runs[start:]})
-		budget -= wire.MaxRunSize(fits, h.stride)
+		p.Runs = append(p.Runs, wire.Run{Participant: driftback.Participant(q), First: from, Count: fits, Inputs: m.runs[start:], Entries: entries[:min(fits, len(entries))]})
+		budget -= wire.MaxRunSize(fits, h.stride) + size
 	}
 	if len(p.Runs) == 0 {
 		return

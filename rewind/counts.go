@@ -8,7 +8,7 @@ type Counts struct {
 	// Steps counts runs of the step, first runs and re-simulations.
 	Steps uint64
 	// Resimulated counts the runs among Steps in which the loop went over a tick
-	// again, for a wrong guess or a Reconcile.
+	// again, for a wrong guess, a Redo or a Reconcile.
 	Resimulated uint64
 	// Rollbacks counts how often it did so, whatever the number of ticks.
 	Rollbacks uint64

@@ -127,7 +127,7 @@ func TestAWarmFrameAllocatesNothingWhateverPathIsForced(t *testing.T) {
 				sites[c.Self] = buggify.Only(uint64(c.Self), site)
 				c.Buggify, c.RejoinGrace, c.FingerprintEvery = sites[c.Self], time.Second, 2
 			})
-			for range 3000 {
+			for range 9000 {
 				d.frame()
 			}
 			before := sites[0].Fired(site)

@@ -29,6 +29,12 @@ var (
 	ErrPredictionLimit = errors.New("session: the prediction window is used up")
 )
 
+// Why Send did not send, for errors.Is; try again at a later tick.
+var (
+	ErrFull   = mesh.ErrFull
+	ErrNoLink = mesh.ErrNoLink
+)
+
 // MismatchError means that two peers were started with different settings, or are
 // going to end at different ticks. It is an [ErrRefused].
 type MismatchError = mesh.MismatchError
@@ -75,6 +81,10 @@ func (m *Lockstep[S, I]) explain(err error) error {
 	if errors.As(err, &conflict) {
 		var had, got I
 		if m.inputs.Parse(conflict.Had, &had) == nil && m.inputs.Parse(conflict.Got, &got) == nil {
+			if conflict.HadEntry != conflict.GotEntry {
+				return fmt.Errorf("session: participant %d did both %+v with entry %v and %+v with entry %v on tick %d: %w",
+					conflict.Participant, had, conflict.HadEntry, got, conflict.GotEntry, conflict.Tick, err)
+			}
 			return fmt.Errorf("session: participant %d did both %+v and %+v on tick %d: %w",
 				conflict.Participant, had, got, conflict.Tick, err)
 		}

@@ -410,7 +410,7 @@ func TestAPeerWhoseInputsValidRefusesIsNotWaitedForForEver(t *testing.T) {
 	require.Positive(t, m.peers[0].refused(mesh.BadInput))
 	m.run(400)
 	require.ErrorIs(t, m.peers[0].err, session.ErrRefused)
-	require.ErrorContains(t, m.peers[0].err, "peer 1 has sent nothing but inputs that Valid refuses for 2")
+	require.ErrorContains(t, m.peers[0].err, "peer 1 has sent nothing but inputs that Valid refuses, or entries that it may not give, for 2")
 	require.ErrorContains(t, m.peers[0].err, "from tick 50 on")
 	require.ErrorIs(t, m.peers[1].err, session.ErrHalted)
 	require.ErrorContains(t, m.peers[1].err, "inputs that Valid refuses")

@@ -15,6 +15,7 @@ import (
 	"github.com/driftback/driftback/inputlog"
 	"github.com/driftback/driftback/layout"
 	"github.com/driftback/driftback/mesh"
+	"github.com/driftback/driftback/pacing"
 	"github.com/driftback/driftback/rewind"
 	"github.com/driftback/driftback/snapshot"
 	"github.com/driftback/driftback/wire"
@@ -30,6 +31,7 @@ type Lockstep[S any, I comparable] struct {
 	hasher *fingerprint.Hasher[S] // nil: fingerprints are off
 	kept   kept[S]
 	own    []driftback.Participant
+	delays delays[I]
 
 	begun    bool
 	supplied []driftback.Tick // by participant: the first input not handed to the loop
@@ -37,6 +39,9 @@ type Lockstep[S any, I comparable] struct {
 	finishAt driftback.Tick   // None: not set
 	finished bool             // Finish has been told to the mesh
 	err      error
+
+	controls controls
+	redo     func(t driftback.Tick) error // the loop's
 
 	effects   *ledger
 	result    Result
@@ -51,6 +56,7 @@ type Lockstep[S any, I comparable] struct {
 	rerunTime time.Duration
 	peerStats []PeerStats
 	status    []driftback.Status
+	pace      pace
 }
 
 // New returns a session that has not yet spoken to anybody.
@@ -70,11 +76,11 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 	}
 	m.mesh, err = mesh.New(mesh.Config{
 		Transport: c.Transport, Self: c.Self, Players: c.Players,
-		Stride: m.inputs.Size(), Delay: c.InputDelay, Window: int(c.window()), Redundancy: c.Redundancy,
+		Stride: m.inputs.Size(), Delays: c.InputDelays, Window: int(c.window()), Redundancy: c.Redundancy,
 		FingerprintEvery: c.FingerprintEvery, History: c.History,
 		Match: c.Match, Settings: m.settings(), Nonce: c.Nonce,
 		PeerTimeout: c.PeerTimeout, RejoinGrace: c.RejoinGrace, JoinTimeout: c.JoinTimeout,
-		PlayOn: c.WhenLost == PlayOn, Valid: m.valid, Buggify: c.Buggify,
+		PlayOn: c.WhenLost == PlayOn, Valid: m.valid, ValidEntry: m.mayPause, Buggify: c.Buggify,
 	})
 	if err != nil {
 		return nil, err
@@ -84,6 +90,7 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 			m.own = append(m.own, driftback.Participant(p))
 		}
 	}
+	m.delays = newDelays[I](c.InputDelays, c.AdaptDelay, c.window())
 	// The log must hold what the mesh may hold before the loop has taken it.
 	m.log, err = inputlog.New(inputlog.Config[I]{Participants: len(c.Players), Depth: m.mesh.Kept(), Predict: c.predict()})
 	if err != nil {
@@ -91,13 +98,14 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 	}
 	m.effects = newLedger(int(c.window())+2, c.EffectTolerance)
 	m.loop, err = rewind.New(rewind.Config[S, I]{
-		Step: c.Step, Initial: c.Initial, Inputs: m.log,
+		Step: m.step, Initial: c.Initial, Inputs: m.log,
 		Depth: int(c.window()) + 2, Save: c.Save, Statuses: m.statuses, Ran: m.effects.ran,
 	})
 	if err != nil {
 		return nil, err
 	}
-	m.lent = m.fingerprint
+	m.controls = newControls(m.mesh.Kept(), 0, Control{Speed: NormalSpeed})
+	m.lent, m.redo = m.fingerprint, m.loop.Redo
 	if m.kept.policy = c.Save; c.Save == nil {
 		m.kept.policy = snapshot.For[S]
 	}
@@ -108,7 +116,7 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 	for _, peer := range m.mesh.Peers() {
 		m.peerStats = append(m.peerStats, PeerStats{Peer: peer})
 	}
-	return m, nil
+	return m, m.pace.init(c.TickRate, c.window(), len(m.peerStats))
 }
 
 // settings are what must be alike on every peer.
@@ -126,6 +134,8 @@ func (m *Lockstep[S, I]) settings() []wire.Setting {
 		{Name: "build", Value: build},
 		{Name: "state layout", Value: state},
 		{Name: "input layout", Value: fmt.Sprintf("%016x", m.inputs.Hash())},
+		{Name: "may pause", Value: m.cfg.mayPauseSetting()},
+		{Name: "tick rate", Value: strconv.Itoa(m.cfg.TickRate)},
 		{Name: "prediction window", Value: orNone(m.cfg.PredictionWindow)},
 		{Name: "fingerprint interval", Value: orNone(m.cfg.FingerprintEvery)},
 		{Name: "when a peer is lost", Value: m.cfg.WhenLost.String()},
@@ -201,7 +211,7 @@ func (m *Lockstep[S, I]) DesyncState(into *S) (t driftback.Tick, ok bool) {
 // now is the time since any fixed moment: it goes on from call to call, and is not the
 // length of a frame. Where it stands still no time-out ever comes. local has one input for each participant
 // that this peer plays, in order. They are used when the result is [Advanced] and
-// only then, for the tick that InputFor names; a game keeps pressed edges until
+// only then, for the ticks that InputFor names; a game keeps pressed edges until
 // they have been used. A wrong number of inputs, or one that Config.Valid refuses,
 // is an error that does not end the match.
 func (m *Lockstep[S, I]) Tick(now time.Duration, local ...I) (Result, error) {
@@ -226,16 +236,20 @@ func (m *Lockstep[S, I]) Poll(now time.Duration) (Result, error) { return m.turn
 // Without inputs it runs no tick.
 func (m *Lockstep[S, I]) turn(now time.Duration, local []I) (Result, error) {
 	if m.err != nil {
-		return m.standing(Ended), m.err
+		return m.after(now), m.err
 	}
 	m.effects.reports = m.effects.reports[:0]
 	m.result = Result{}
+	m.pace.advice.Skip = pacing.Keep
 	m.mesh.Poll(now)
 	if m.mesh.Phase() == mesh.Agreeing && !m.begun {
 		m.begin()
 	}
 	if m.begun && m.mesh.Phase() != mesh.Ended {
 		m.play(local)
+		if local != nil {
+			m.adapt(now, m.result.Phase == Advanced)
+		}
 	}
 	m.mesh.Flush()
 	return m.conclude(), m.err
@@ -243,7 +257,7 @@ func (m *Lockstep[S, I]) turn(now time.Duration, local []I) (Result, error) {
 
 // standing is the result of a call that does nothing.
 func (m *Lockstep[S, I]) standing(p Phase) Result {
-	return Result{Phase: p, Tick: m.loop.Next(), Confirmed: m.confirmed()}
+	return Result{Phase: p, Tick: m.loop.Next(), Confirmed: m.confirmed(), Pace: pacing.Advice{Rate: m.pace.advice.Rate}}
 }
 
 // begin starts the game from the seed that every peer had a hand in.
@@ -278,6 +292,7 @@ func (m *Lockstep[S, I]) play(local []I) {
 		m.advance(local)
 	}
 	m.effects.settle(m.final())
+	m.tellControls()
 	m.finish()
 	m.log.Forget(m.final())
 }
@@ -298,6 +313,9 @@ func (m *Lockstep[S, I]) take(p driftback.Participant) {
 			return
 		}
 		m.check(m.loop.Supply(p, m.supplied[p], m.in))
+		if e := m.mesh.Entry(p, m.supplied[p]); e != 0 {
+			m.given(p, m.supplied[p], e)
+		}
 	}
 }
 
@@ -322,13 +340,8 @@ func (m *Lockstep[S, I]) advance(local []I) {
 		m.stall(t)
 		return
 	}
-	for i, p := range m.own {
-		m.in = local[i]
-		m.bytes = m.inputs.Append(m.bytes[:0], &m.in)
-		if m.check(m.mesh.Publish(p, m.mesh.Held(p), m.bytes)); m.err != nil {
-			return
-		}
-		m.take(p)
+	if m.publish(t, local); m.err != nil {
+		return
 	}
 	for p, t := range m.cuts {
 		if t != None {
@@ -342,8 +355,9 @@ func (m *Lockstep[S, I]) advance(local []I) {
 		return
 	}
 	m.advanced++
+	m.paced(false)
 	m.result.Phase = Advanced
-	m.result.InputFor = t + driftback.Tick(m.cfg.InputDelay)
+	m.result.InputFor = m.delays.inputFor
 }
 
 // within reports whether the prediction window allows tick t to run.
@@ -356,6 +370,7 @@ func (m *Lockstep[S, I]) within(t driftback.Tick) bool {
 
 func (m *Lockstep[S, I]) stall(t driftback.Tick) {
 	m.stalled++
+	m.paced(true)
 	m.await()
 	if m.cfg.AtLimit == Halt && !m.within(t) {
 		why := fmt.Sprintf("tick %d is %d ticks beyond the confirmed tick %d, waiting for participants %v",
@@ -467,7 +482,7 @@ func (m *Lockstep[S, I]) halt(err error, words string) {
 }
 
 // Leave ends the match for this peer and tells the others, whose matches end with
-// [ErrPeerLeft]. It sends at once: no other call is needed before the transport is
+// [ErrPeerLeft] unless they play on: see [PlayOn]. It sends at once: no other call is needed before the transport is
 // closed.
 func (m *Lockstep[S, I]) Leave() {
 	if m.err == nil {
@@ -497,7 +512,7 @@ func (m *Lockstep[S, I]) conclude() Result {
 	}
 	r := &m.result
 	r.Tick, r.Confirmed = m.loop.Next(), m.confirmed()
-	r.Effects, r.Events = m.effects.reports, m.mesh.Events()
+	r.Effects, r.Events, r.Messages, r.Pace = m.effects.reports, m.mesh.Events(), m.mesh.Messages(), m.pace.advice
 	switch {
 	case m.err != nil:
 		r.Phase = Ended

@@ -51,11 +51,31 @@ func (m *Lockstep[S, I]) takeViews() {
 			if m.check(m.log.Retract(p, held)); m.err != nil {
 				return
 			}
-			m.supplied[p] = held
+			m.supplied[p], held = held, m.supplied[p]
+			m.withdraw(p, m.supplied[p], held)
 		}
 		if t, ok := m.mesh.Cut(p); ok && t != m.cuts[p] {
 			m.cuts[p] = t
 			m.check(m.loop.Redo(t))
+		}
+	}
+}
+
+// withdraw takes back participant p's entries for the ticks in [from, to): what others did
+// on the same ticks counts instead.
+func (m *Lockstep[S, I]) withdraw(p driftback.Participant, from, to driftback.Tick) {
+	for t := from; t < to && m.err == nil; t++ {
+		if !m.controls.withdraw(p, t) {
+			continue
+		}
+		for q, supplied := range m.supplied {
+			q := driftback.Participant(q)
+			if e := m.mesh.Entry(q, t); t < supplied && e != 0 {
+				m.controls.give(q, t, e)
+			}
+		}
+		if from, wrong := m.controls.correct(t, m.loop.Next()); wrong {
+			m.check(m.redo(from))
 		}
 	}
 }

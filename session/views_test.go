@@ -538,3 +538,34 @@ func TestInputsBeyondTheCutAreTakenBack(t *testing.T) {
 	cut, _ := m.peers[1].session.Cut(3)
 	require.Equal(t, low, cut)
 }
+
+func TestWhatALostPlayerDidToTheMatchItselfCountsForAll(t *testing.T) {
+	// Its last word is a pause that one survivor alone has heard, and what it does after
+	// the tick at which it is cut is nobody's.
+	m := newViewMatch(t, 3, nil)
+	m.runUntil(60)
+	for _, p := range m.peers {
+		p.maybeDiffers = true // a pause is not in the oracle
+	}
+	m.impairOne(2, 1, loopback.Impairment{Blocked: true})
+	m.run(2)
+	require.NoError(t, m.peers[2].session.Pause())
+	m.run(2)
+	m.peers[2].crash()
+	paused := func(p *peer) bool {
+		on, _ := p.session.Paused()
+		return on
+	}
+	m.run(10)
+	require.True(t, paused(m.peers[0]))
+	require.False(t, paused(m.peers[1]), "the control: it has not heard")
+	m.runWhile(1000, "not cut", func() bool { return m.peers[0].session.Stats().View == 0 || m.peers[1].session.Stats().View == 0 })
+	m.run(60)
+	require.True(t, paused(m.peers[0]))
+	require.True(t, paused(m.peers[1]))
+	require.NoError(t, m.peers[1].session.Resume())
+	m.run(30)
+	require.False(t, paused(m.peers[0]))
+	require.Equal(t, m.peers[0].session.Stats().Agreed, m.peers[1].session.Stats().Agreed)
+	require.Greater(t, m.peers[0].session.Stats().Agreed, driftback.Tick(120))
+}

@@ -21,8 +21,11 @@ const (
 
 // Generate returns the scenario of a seed: two to four peers, on links from perfect to
 // awful, with up to eight faults that pass, in one of seven something that ends the match,
-// and in about one of ten a peer that is hostile. Equal seeds give equal scenarios; a [Shape] asks for more peers or longer matches. What a seed
-// gives may change with this module's version; a scenario's file does not.
+// in about one of ten a peer that is hostile, in about one of nine peers that pause, in about
+// one of seven input delays that change, and in half of those with three peers and more,
+// survivors that play on. Equal seeds give equal scenarios; a [Shape] asks for more peers or
+// longer matches. What a seed gives may change with this module's version; a scenario's file
+// does not.
 func Generate(seed uint64) Scenario { return Shape{}.Generate(seed) }
 
 // Generate returns the scenario of a seed as [Generate] does, but of this shape, which must
@@ -32,6 +35,8 @@ func (shape Shape) Generate(seed uint64) Scenario {
 	if h := (&draw{random(seed, streamHostile, 0)}); g.temper > calm && !g.s.HaltAtLimit && !g.s.PlayOn && !g.s.hasNature(ends) && h.Chance(1, 7) {
 		g.hostile(h)
 	}
+	g.generatePauses()
+	g.generateDelays()
 	return g.s
 }
 

@@ -29,14 +29,16 @@ type event struct {
 
 // match is one play of a scenario.
 type match[S any, I comparable] struct {
-	game     Game[S, I]
-	s        Scenario
-	net      *loopback.Network
-	peers    []*peer[S, I]
-	owner    []driftback.Peer // by participant
-	views    []*view[S, I]    // in which somebody is or was, by number
-	workload func(p driftback.Participant, t driftback.Tick) I
-	truth    *truth[S, I]
+	game  Game[S, I]
+	s     Scenario
+	net   *loopback.Network
+	peers []*peer[S, I]
+	owner []driftback.Peer // by participant
+	views []*view[S, I]    // in which somebody is or was, by number
+	// press is what participants press for a tick, and workload what is published for it.
+	press, workload func(p driftback.Participant, t driftback.Tick) I
+	published       []*published // by participant
+	truth           *truth[S, I]
 
 	queue  []event // the next one last
 	nextID uint64
@@ -95,7 +97,6 @@ type peer[S any, I comparable] struct {
 	// confirmed is the first tick that lacks an input, final the newest confirmed one
 	// that has been reached.
 	confirmed, final driftback.Tick
-	published        driftback.Tick   // the first for which it has pressed nothing
 	silent           []time.Duration  // by peer: for how long it has been listened to in vain
 	missed           []bool           // by peer: that was for too long
 	view             *view[S, I]      // in which it is
@@ -141,7 +142,7 @@ func newMatch[S any, I comparable](g Game[S, I], s Scenario) (*match[S, I], erro
 		return nil, fmt.Errorf("simtest: the state cannot be compared: %w", err)
 	}
 	m := &match[S, I]{
-		game: g, s: s, owner: s.players(), workload: (&pressed[I]{ask: g.workload(&s)}).at,
+		game: g, s: s, owner: s.players(), press: (&pressed[I]{ask: g.workload(&s)}).at,
 		changes: s.changes(), outlook: s.outlook(),
 		on:     make([][MaxPeers][MaxPeers]uint8, len(s.Faults)),
 		before: make([]uint64, len(s.Faults)), happens: make([]bool, len(s.Faults)),
@@ -155,7 +156,16 @@ func newMatch[S any, I comparable](g Game[S, I], s Scenario) (*match[S, I], erro
 	for p, peer := range m.owner {
 		delays[p] = s.Peers[peer].InputDelay
 	}
-	m.truth = &truth[S, I]{game: &m.game, inputs: m.workload, delays: delays, hasher: hasher}
+	for q := range m.owner {
+		m.published = append(m.published, m.s.published(q))
+	}
+	m.workload = func(q driftback.Participant, t driftback.Tick) (in I) {
+		if from := m.published[q].at(t); from >= 0 {
+			in = m.press(q, from)
+		}
+		return in
+	}
+	m.truth = &truth[S, I]{game: &m.game, inputs: m.workload, delays: delays, hasher: hasher, scenario: &m.s}
 	m.withViews()
 	if s.hasNature(hostile) {
 		if m.inputs, err = layout.OfInput[I](); err != nil {
@@ -203,7 +213,7 @@ func (m *match[S, I]) add(i int) error {
 		m: m, self: driftback.Peer(i), is: is, end: m.net.Open(driftback.Peer(i)),
 		clock: (is.Ahead + is.Phase).Duration(), polled: (is.Ahead + is.Phase).Duration(),
 		silent: make([]time.Duration, len(m.s.Peers)), missed: make([]bool, len(m.s.Peers)), view: m.views[0], most: never, inputs: make([]driftback.Tick, len(m.owner)),
-		root: m.every, published: driftback.Tick(is.InputDelay),
+		root:  m.every,
 		truth: m.world(i), tally: newTally(len(m.s.Peers), int(m.window)), traffic: newTraffic[I](len(m.s.Peers)),
 	}
 	p.tap = &tap{Endpoint: p.end, trace: &m.trace, silent: p.silent, sent: p.tally.turn}

@@ -12,6 +12,9 @@ type oracle[S, I any] struct {
 	// cuts, unless it is nil, has by participant the tick from which on it is replaced and
 	// its input is the zero one.
 	cuts []driftback.Tick
+	// now is the control state as next begins; what is done to the match is the scenario's.
+	now      control
+	scenario *Scenario
 
 	state S
 	next  driftback.Tick // the world is state as this tick begins
@@ -38,6 +41,8 @@ func (o *oracle[S, I]) run() {
 		}
 	}
 	o.pass.Begin(o.next, o.all)
-	o.step(&o.state, o.in, &o.pass)
+	if o.now = o.now.after(o.scenario, o.next, o.cuts); !o.now.paused {
+		o.step(&o.state, o.in, &o.pass)
+	}
 	o.next++
 }

@@ -15,6 +15,8 @@ const (
 	streamSync
 	streamHostile
 	streamEdges
+	streamPauses
+	streamDelays
 	streamSkew
 	streamLosses
 )

@@ -60,7 +60,7 @@ func (r *runs[S, I]) run(in []I, pass *driftback.Pass) {
 		if !again {
 			r.find(true)
 		}
-	case t != r.next:
+	case t != r.next && p.m.s.PauseEvery == 0 || t < r.next:
 		p.breaks(RuleThrift, t, "it ran in the same turn as tick %d, where %d would be next", r.next-1, r.next)
 	case !again:
 		r.find(true) // its own input came in between
@@ -91,7 +91,7 @@ func (r *runs[S, I]) run(in []I, pass *driftback.Pass) {
 			r.wrongGuess(q, t, in[q])
 		}
 	}
-	if same && again && t == r.first && r.replaced[place] == replaced {
+	if same && again && t == r.first && r.replaced[place] == replaced && p.m.s.PauseEvery == 0 {
 		p.breaks(RuleThrift, t, "it was run again, and all after it, on the inputs on which it had run")
 	}
 	r.ticks[place] = t
@@ -158,7 +158,7 @@ func (r *runs[S, I]) wrongGuess(q int, t driftback.Tick, got I) {
 // again if it was guessed wrongly.
 func (r *runs[S, I]) knows(q int, t driftback.Tick, in I) {
 	place := int(t & r.mask)
-	if t < r.p.next && r.ticks[place] == t && r.rows[place*len(r.known)+q] != in {
+	if t < r.p.next && r.ticks[place] == t && !r.p.paused(t) && r.rows[place*len(r.known)+q] != in {
 		r.p.breaks(RuleRun, t, "participant %d's input is known to be %+v, and it was last run on %+v", q, in, r.rows[place*len(r.known)+q])
 	}
 }
@@ -203,7 +203,8 @@ func (r *runs[S, I]) check(turn *session.Result, next, final driftback.Tick) {
 	if turn.Rerun.Len() > 0 {
 		first = turn.Rerun.From
 	}
-	if r.count != want || r.count > 0 && r.first != first {
+	still := p.pausedBetween(first, p.next)
+	if r.count != want-still || r.count > 0 && r.first != first && still == 0 {
 		p.breaks(RuleThrift, p.next, "it ran %d ticks from tick %d on, and says that it ran those from %d to %d again and then came to tick %d",
 			r.count, r.first, turn.Rerun.From, turn.Rerun.To, p.next)
 	}
@@ -211,6 +212,9 @@ func (r *runs[S, I]) check(turn *session.Result, next, final driftback.Tick) {
 	n := len(p.m.owner)
 	for t := final; t < min(p.confirmed, p.next); t++ {
 		place := int(t & r.mask)
+		if p.truth.at(t + 1).begins.paused {
+			continue // whether it has run before that was known does not matter
+		}
 		if r.ticks[place] != t {
 			p.breaks(RuleRun, t, "it is confirmed and has not run")
 			return

@@ -84,6 +84,12 @@ type Scenario struct {
 	// PlayOn is a WhenLost of session.PlayOn: three peers or more go on without one that is
 	// lost, if a majority of the participants is left.
 	PlayOn bool `json:"playOn,omitzero"`
+	// PauseEvery has each peer pause, resume or change the speed on one tick of so many, as
+	// the seed says; 0: never.
+	PauseEvery int `json:"pauseEvery,omitzero"`
+	// DelayEvery is on one tick of how many each participant's input delay changes; 0:
+	// never.
+	DelayEvery int `json:"delayEvery,omitzero"`
 	// Buggify forces rare paths inside the engine, as the seed says.
 	Buggify bool   `json:"buggify,omitzero"`
 	Peers   []Peer `json:"peers"`
@@ -232,6 +238,8 @@ func (s Scenario) Validate() error {
 		bound{"window", int64(s.Window), 0, mesh.MaxWindow, true},
 		bound{"fingerprintEvery", int64(s.FingerprintEvery), 0, maxInterval, true},
 		bound{"rejoinGrace", int64(s.RejoinGrace), 0, int64(MaxRejoinGrace), false},
+		bound{"pauseEvery", int64(s.PauseEvery), 0, MaxTicks, false},
+		bound{"delayEvery", int64(s.DelayEvery), 0, MaxTicks, false},
 		bound{"effectTolerance", int64(s.EffectTolerance), 0, MaxTolerance, false},
 		bound{"the number of peers", int64(len(s.Peers)), 1, MaxPeers, false},
 		bound{"the number of faults", int64(len(s.Faults)), 0, MaxFaults, false},
@@ -263,7 +271,13 @@ func (s Scenario) Validate() error {
 	if err := s.validateCuts(); err != nil {
 		return err
 	}
-	return s.validateFaults()
+	if err := s.validateFaults(); err != nil {
+		return err
+	}
+	if err := s.validatePauses(); err != nil {
+		return err
+	}
+	return s.validateDelays()
 }
 
 func (s *Scenario) validatePeers() error {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/fingerprint"
+	"github.com/driftback/driftback/session"
 )
 
 // truth is what really happens in a match: the oracle's states, as fingerprints, and its
@@ -15,6 +16,8 @@ type truth[S any, I comparable] struct {
 	delays []int
 	cuts   []driftback.Tick // nil: nobody is cut
 	hasher *fingerprint.Hasher[S]
+	// scenario says what is done to the match.
+	scenario *Scenario
 
 	begun bool
 	seed  uint64
@@ -25,6 +28,7 @@ type truth[S any, I comparable] struct {
 // tickTruth is one tick: the state as it begins, and what it raises.
 type tickTruth struct {
 	sum               fingerprint.Sum
+	begins            control
 	raised, confirmed []driftback.Effect
 }
 
@@ -32,11 +36,14 @@ type tickTruth struct {
 func (t *truth[S, I]) begin(seed uint64) {
 	t.begun, t.seed, t.run = true, seed, t.fresh()
 	t.run.state = t.game.start(seed)
-	t.ticks = append(t.ticks, tickTruth{sum: t.hasher.Sum(&t.run.state)})
+	t.ticks = append(t.ticks, tickTruth{sum: t.hasher.Sum(&t.run.state), begins: t.run.now})
 }
 
 func (t *truth[S, I]) fresh() *oracle[S, I] {
-	return &oracle[S, I]{step: guarded(t.game.Step), inputs: t.inputs, delays: t.delays, cuts: t.cuts}
+	return &oracle[S, I]{
+		step: guarded(t.game.Step), inputs: t.inputs, delays: t.delays, cuts: t.cuts,
+		scenario: t.scenario, now: control{speed: session.NormalSpeed},
+	}
 }
 
 // at returns tick n, whose own effects are known only from at(n+1) on.
@@ -46,7 +53,7 @@ func (t *truth[S, I]) at(n driftback.Tick) *tickTruth {
 		t.run.run()
 		now.raised = append(now.raised, t.run.pass.Raised()...)
 		now.confirmed = append(now.confirmed, t.run.pass.RaisedConfirmed()...)
-		t.ticks = append(t.ticks, tickTruth{sum: t.hasher.Sum(&t.run.state)})
+		t.ticks = append(t.ticks, tickTruth{sum: t.hasher.Sum(&t.run.state), begins: t.run.now})
 	}
 	return &t.ticks[n]
 }

@@ -116,8 +116,8 @@ func (m *match[S, I]) agreed(place, number int, cuts []driftback.Tick, p *peer[S
 		case t > before.cuts[q]:
 			p.breaks(RuleView, t, "in view %d participant %d plays to that tick, and in view %d only to tick %d", number, q, before.number, before.cuts[q])
 			return nil
-		case t > owner.published:
-			p.breaks(RuleView, t, "in view %d participant %d plays to that tick, and it has pressed nothing from tick %d on", number, q, owner.published)
+		case t > owner.published(q):
+			p.breaks(RuleView, t, "in view %d participant %d plays to that tick, and it has pressed nothing from tick %d on", number, q, owner.published(q))
 			return nil
 		}
 		v.members[owner.self] = false
@@ -182,8 +182,10 @@ func (p *peer[S, I]) enter(v *view[S, I], cuts []driftback.Tick) {
 	clear(p.inputs)
 	clear(p.runs.known)
 	for _, q := range m.peers {
-		if !v.members[q.self] {
-			q.most = min(q.most, p.published) // it can have heard no more of this one
+		for _, own := range p.is.Plays {
+			if !v.members[q.self] {
+				q.most = min(q.most, p.published(own)) // it can have heard no more of this one
+			}
 		}
 	}
 }

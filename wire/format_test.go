@@ -47,9 +47,13 @@ func decodeByDocument(b []byte, stride int) (text string, err error) {
 		d.leave()
 	case kind == 5:
 		d.disagree()
+	case kind == 6:
+		d.message()
 	case kind >= 7 && kind <= 12:
 		d.view(kind)
-	case kind >= 0x80 && kind <= 0xbf:
+	case kind >= 13 && kind <= 18:
+		d.transfer(kind)
+	case kind >= 0x80 && kind <= 0xff:
 		d.packet(kind, stride)
 	default:
 		refuse("first byte")
@@ -153,11 +157,19 @@ func (d *byDocument) packet(flags, stride int) {
 	d.line("packet tag %#04x seq %d", d.little(2), d.little(2))
 	if flags&1 != 0 {
 		seq := d.little(2)
-		d.line("echo of %d held %d µs", seq, d.uvarint(new(big.Int).Sub(power(32), big.NewInt(1))))
+		held := d.uvarint(new(big.Int).Sub(power(32), big.NewInt(1)))
+		lead := int(d.little(2))
+		if lead >= 1<<15 {
+			lead -= 1 << 16
+		}
+		d.line("echo of %d held %d µs lead %d/64 load %d/64", seq, held, lead, d.u8())
 	}
 	if flags&2 != 0 {
-		d.runs(stride, flags&0x20 != 0)
-	} else if flags&0x20 != 0 {
+		lengths := d.runs(stride, flags&0x20 != 0)
+		if flags&0x40 != 0 {
+			d.entries(lengths)
+		}
+	} else if flags&0x60 != 0 {
 		refuse("no inputs")
 	}
 	if flags&4 != 0 {
@@ -217,8 +229,8 @@ func (d *byDocument) headed(item func(participant, above int)) {
 }
 
 // runs reads the runs of a packet, and compares what their values take in the other
-// way of writing them.
-func (d *byDocument) runs(stride int, changes bool) {
+// way of writing them. It returns the number of ticks of each.
+func (d *byDocument) runs(stride int, changes bool) (lengths []int) {
 	total, plain, changed := 0, 0, 0
 	d.headed(func(participant, form int) {
 		first := d.tick()
@@ -267,6 +279,7 @@ func (d *byDocument) runs(stride int, changes bool) {
 		if total += len(inputs) * stride; total > 65536 {
 			refuse("inputs")
 		}
+		lengths = append(lengths, len(inputs))
 		var text strings.Builder
 		for _, in := range inputs {
 			fmt.Fprintf(&text, " %x", in)
@@ -275,6 +288,36 @@ func (d *byDocument) runs(stride int, changes bool) {
 	})
 	if changes != (changed < plain) {
 		refuse("the other way is shorter")
+	}
+	return lengths
+}
+
+// entries reads the entries of runs of so many ticks.
+func (d *byDocument) entries(lengths []int) {
+	var ticks []string // what each of the runs' ticks is called
+	for run, n := range lengths {
+		for i := range n {
+			ticks = append(ticks, fmt.Sprintf("tick %d of run %d", i, run))
+		}
+	}
+	for more, number := true, 0; more; number++ {
+		h := d.small(1 << 30)
+		more = h%2 == 1
+		if number += h / 2; number >= len(ticks) {
+			refuse("an entry for no tick")
+		}
+		value, means := d.u8(), ""
+		switch {
+		case value == 1:
+			means = "pause"
+		case value == 2:
+			means = "resume"
+		case value >= 3 && value <= 34:
+			means = fmt.Sprintf("speed %d/8", value-2)
+		default:
+			refuse("an entry that means nothing")
+		}
+		d.line("entry for %s: %s", ticks[number], means)
 	}
 }
 
@@ -444,6 +487,11 @@ func (d *byDocument) leave() {
 	reason := d.u8()
 	at := d.tick()
 	d.line("leave reason %d tick %d text %q", reason, at, d.text(256))
+}
+
+func (d *byDocument) message() {
+	taken := d.uvarint(power(62))
+	d.line("message taken %d data [%x]", taken, d.bytes(d.small(1024)))
 }
 
 func (d *byDocument) disagree() {

@@ -44,16 +44,20 @@ func FuzzRoundTrip(f *testing.F) {
 	f.Add(uint16(1), uint16(2), uint32(3), uint8(0x13), int64(1<<31), int64(-3), []byte{1, 1, 2, 2, 3, 4}, uint8(1))
 	f.Add(uint16(0), uint16(0), uint32(0), uint8(0xf0), int64(1<<62-3), int64(1<<61), []byte{9, 9, 9}, uint8(0))
 	f.Add(uint16(0), uint16(0), uint32(0), uint8(0xff), int64(-1), int64(0), make([]byte, 600), uint8(255))
+	f.Add(uint16(0), uint16(0), uint32(0), uint8(0x22), int64(5), int64(0), []byte{1, 0, 0, 34, 2, 2}, uint8(0))
 	f.Fuzz(func(t *testing.T, tag, seq uint16, heldMicros uint32, parts uint8, first, apart int64, inputs []byte, strideLess1 uint8) {
 		stride := int(strideLess1) + 1
 		p := wire.Packet{Tag: tag, Seq: seq}
 		if parts&1 != 0 {
-			p.Echo = wire.Echo{Set: true, Seq: seq ^ tag, HeldMicros: heldMicros}
+			p.Echo = wire.Echo{Set: true, Seq: seq ^ tag, HeldMicros: heldMicros, Lead: int16(apart), Load: strideLess1}
 		}
 		for who := range driftback.Participant(parts >> 1 & 3) {
 			n := len(inputs) / stride >> who
 			at := driftback.Tick(first + int64(who)*apart)
 			p.Runs = append(p.Runs, run(who*5, at, stride, inputs[:n*stride]...))
+			if parts&32 != 0 && n > 0 {
+				p.Runs[who].Entries = inputs[:n] // most of them are none there can be
+			}
 			p.Acks = append(p.Acks, wire.Ack{Participant: who * 7, Next: at})
 		}
 		if parts&8 != 0 {

@@ -107,7 +107,7 @@ func agree(t *testing.T, b []byte, stride int) bool {
 	document, documentErr := decodeByDocument(b, stride)
 	// A packet is refused on the control channel and the other way round; the
 	// second decoder does not ask which channel it reads.
-	if isPacket := len(b) > 0 && b[0]&0xc0 == 0x80; isPacket != (stride > 0) {
+	if isPacket := len(b) > 0 && b[0] >= 0x80; isPacket != (stride > 0) {
 		require.Error(t, err)
 		return false
 	}
@@ -151,7 +151,7 @@ func describePacket(p *wire.Packet, stride int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "packet tag %#04x seq %d\n", p.Tag, p.Seq)
 	if p.Echo.Set {
-		fmt.Fprintf(&b, "echo of %d held %d µs\n", p.Echo.Seq, p.Echo.HeldMicros)
+		fmt.Fprintf(&b, "echo of %d held %d µs lead %d/64 load %d/64\n", p.Echo.Seq, p.Echo.HeldMicros, p.Echo.Lead, p.Echo.Load)
 	}
 	for _, r := range p.Runs {
 		fmt.Fprintf(&b, "run of %d from %d for %d:", r.Participant, r.First, r.Count)
@@ -159,6 +159,13 @@ func describePacket(p *wire.Packet, stride int) string {
 			fmt.Fprintf(&b, " %x", r.Inputs[i*stride:(i+1)*stride])
 		}
 		b.WriteString("\n")
+	}
+	for i, r := range p.Runs {
+		for at, e := range r.Entries {
+			if e != 0 {
+				fmt.Fprintf(&b, "entry for tick %d of run %d: %v\n", at, i, wire.Entry(e))
+			}
+		}
 	}
 	for _, a := range p.Acks {
 		fmt.Fprintf(&b, "ack of %d next %d\n", a.Participant, a.Next)
@@ -202,8 +209,13 @@ func describeControl(c wire.Control) string {
 		return fmt.Sprintf("leave reason %d tick %d text %q\n", c.Reason, c.Tick, c.Text)
 	case wire.Disagree:
 		return fmt.Sprintf("disagree tick %d sum %016x\n", c.Tick, c.Sum)
+	case wire.Message:
+		return fmt.Sprintf("message taken %d data [%x]\n", c.Taken, c.Data)
 	}
-	return describeView(c)
+	if text := describeView(c); text != "" {
+		return text
+	}
+	return describeTransfer(c)
 }
 
 // goldenText reads the file, whatever line ends it was checked out with.

@@ -30,7 +30,7 @@ const (
 // datagram. Those called Max depend on the values; the largest is given.
 const (
 	HeaderSize    = 5  // what every packet begins with
-	MaxEchoSize   = 7  // an Echo that is set
+	MaxEchoSize   = 10 // an Echo that is set
 	MaxRunHead    = 11 // a run, without its inputs; see FitRun
 	MaxAckSize    = 11 // one Ack
 	MaxSumsHead   = 11 // fingerprints, without the SumSize of each
@@ -58,6 +58,7 @@ type Packet struct {
 	SumAck SumAck
 
 	decoded []byte // holds the parsed runs' inputs
+	entries []byte // and their entries, if there are any
 }
 
 // Echo returns a packet's number to its sender, who can work out the round trip.
@@ -68,7 +69,16 @@ type Echo struct {
 	Seq uint16
 	// HeldMicros is how long ago it arrived, in microseconds.
 	HeldMicros uint32
+	// Lead is how many ticks the sender predicts on average, in units of 1/PaceUnit
+	// tick; negative where it holds inputs of ticks that it has not run. Load is the share
+	// of a tick's time that its ticks cost it, in units of 1/PaceUnit of that time, or the
+	// largest that can be said.
+	Lead int16
+	Load uint8
 }
+
+// PaceUnit is how many units of an [Echo]'s Lead and Load make a tick.
+const PaceUnit = 64
 
 // Run is what one participant did on Count consecutive ticks, First being the
 // first of them.
@@ -80,6 +90,9 @@ type Run struct {
 	// Inputs holds Count inputs of stride bytes each, oldest first. After Parse it
 	// is borrowed from the packet until the next Parse.
 	Inputs []byte
+	// Entries holds Count entries, one byte each and oldest first, or is empty if all
+	// are none; after Parse it always is empty then, and borrowed like Inputs.
+	Entries []byte
 }
 
 // Ack says that every input of a participant before Next has arrived, and that
@@ -107,18 +120,18 @@ type SumAck struct {
 	Next uint64
 }
 
-// A packet's first byte: two bits that no control message begins with, a bit for each
+// A packet's first byte: a bit that no control message begins with, a bit for each
 // part that follows, and one that says how inputs are written.
 const (
-	packetMark     = 0x80
-	packetMarkMask = 0xc0
+	packetMark = 0x80
 
-	hasEcho   = 0x01
-	hasRuns   = 0x02
-	hasAcks   = 0x04
-	hasSums   = 0x08
-	hasSumAck = 0x10
-	asChanges = 0x20
+	hasEcho    = 0x01
+	hasRuns    = 0x02
+	hasAcks    = 0x04
+	hasSums    = 0x08
+	hasSumAck  = 0x10
+	asChanges  = 0x20
+	hasEntries = 0x40
 )
 
 // A run and an acknowledgement begin with a head: a byte that holds a participant, this
@@ -136,7 +149,7 @@ const (
 // no packet. A packet of another match may hold inputs of another size, so
 // compare the tag before parsing.
 func TagOf(b []byte) (tag uint16, ok bool) {
-	if len(b) < HeaderSize || b[0]&packetMarkMask != packetMark {
+	if len(b) < HeaderSize || b[0]&packetMark == 0 {
 		return 0, false
 	}
 	return binary.LittleEndian.Uint16(b[1:]), true
@@ -156,11 +169,14 @@ func (p *Packet) Append(b []byte, stride int) ([]byte, error) {
 		flags |= hasEcho
 	}
 	var shapes [MaxRuns]shape
-	changes := false
+	changes, entries := false, false
 	if len(p.Runs) > 0 {
 		flags |= hasRuns
-		if changes = p.survey(&w, &shapes, stride); changes {
+		if changes, entries = p.survey(&w, &shapes, stride); changes {
 			flags |= asChanges
+		}
+		if entries {
+			flags |= hasEntries
 		}
 	}
 	if len(p.Acks) > 0 {
@@ -176,8 +192,12 @@ func (p *Packet) Append(b []byte, stride int) ([]byte, error) {
 	if p.Echo.Set {
 		w.b = binary.LittleEndian.AppendUint16(w.b, p.Echo.Seq)
 		w.uvarint(uint64(p.Echo.HeldMicros))
+		w.b = append(w.b, byte(p.Echo.Lead), byte(uint16(p.Echo.Lead)>>8), p.Echo.Load)
 	}
 	p.appendRuns(&w, &shapes, stride, changes)
+	if entries && w.err == nil {
+		p.appendEntries(&w)
+	}
 	p.appendAcks(&w)
 	p.appendSums(&w)
 	if w.err != nil {
@@ -186,35 +206,36 @@ func (p *Packet) Append(b []byte, stride int) ([]byte, error) {
 	return w.b, nil
 }
 
-// survey returns the shapes of the runs, and whether their inputs are shorter as
-// changes. It refuses runs that cannot be written.
-func (p *Packet) survey(w *writer, shapes *[MaxRuns]shape, stride int) (changes bool) {
+// survey returns the shapes of the runs, whether their inputs are shorter as
+// changes, and whether they have entries. It refuses runs that cannot be written.
+func (p *Packet) survey(w *writer, shapes *[MaxRuns]shape, stride int) (changes, entries bool) {
 	if n := len(p.Runs); n > MaxRuns {
 		w.refuse("%d runs, and at most %d are allowed", n, MaxRuns)
-		return false
+		return false, false
 	}
 	decoded, total := 0, 0
 	for i := range p.Runs {
 		run := &p.Runs[i]
 		if run.Count < 1 || run.Count > MaxRunTicks {
 			w.refuse("the run of participant %d has %d ticks, and 1 to %d are allowed", run.Participant, run.Count, MaxRunTicks)
-			return false
+			return false, false
 		}
 		if len(run.Inputs) != run.Count*stride {
 			w.refuse("the run of participant %d has %d bytes of input for %d ticks of %d bytes",
 				run.Participant, len(run.Inputs), run.Count, stride)
-			return false
+			return false, false
 		}
 		if decoded += len(run.Inputs); decoded > MaxDecoded {
 			w.refuse("the runs up to participant %d's hold %d bytes of input, and at most %d are allowed: split the packet",
 				run.Participant, decoded, MaxDecoded)
-			return false
+			return false, false
 		}
 		var saves int
 		shapes[i], saves = survey(run.Inputs, stride)
 		total += saves
+		entries = w.surveyEntries(run) || entries
 	}
-	return total > 0
+	return total > 0, entries
 }
 
 func (p *Packet) appendRuns(w *writer, shapes *[MaxRuns]shape, stride int, changes bool) {
@@ -299,7 +320,7 @@ func (p *Packet) Parse(b []byte, stride int) error {
 
 func (p *Packet) clear() {
 	p.Tag, p.Seq, p.Echo, p.SumAck = 0, 0, Echo{}, SumAck{}
-	p.Runs, p.Acks, p.decoded = p.Runs[:0], p.Acks[:0], p.decoded[:0]
+	p.Runs, p.Acks, p.decoded, p.entries = p.Runs[:0], p.Acks[:0], p.decoded[:0], p.entries[:0]
 	p.Sums.First, p.Sums.List = 0, p.Sums.List[:0]
 }
 
@@ -309,19 +330,28 @@ func (p *Packet) parse(r *reader, stride int) {
 		return
 	}
 	flags := header[0]
-	if flags&packetMarkMask != packetMark {
+	if flags&packetMark == 0 {
 		r.refuse("the message does not begin as a packet does")
 		return
 	}
 	p.Tag = binary.LittleEndian.Uint16(header[1:])
 	p.Seq = binary.LittleEndian.Uint16(header[3:])
 	if flags&hasEcho != 0 {
-		p.Echo = Echo{Set: true, Seq: r.uint16(), HeldMicros: uint32(r.number("the time an echo was held", 1<<32-1))}
+		p.Echo = Echo{
+			Set: true, Seq: r.uint16(), HeldMicros: uint32(r.number("the time an echo was held", 1<<32-1)),
+			Lead: int16(r.uint16()), Load: r.byte(),
+		}
 	}
 	if flags&hasRuns != 0 {
 		p.parseRuns(r, stride, flags&asChanges != 0)
 	} else if flags&asChanges != 0 {
 		r.refuse("inputs as changes, and no inputs")
+	}
+	if flags&hasEntries != 0 && r.err == nil {
+		if flags&hasRuns == 0 {
+			r.refuse("entries, and no inputs")
+		}
+		p.parseEntries(r)
 	}
 	if flags&hasAcks != 0 {
 		p.parseAcks(r)

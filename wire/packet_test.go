@@ -31,7 +31,16 @@ func TestAPacketIsRefusedByName(t *testing.T) {
 	}{
 		"nothing at all":                        {1, "", "byte 0: cut short"},
 		"a control message":                     {1, "01 64 72 69 66 74", "does not begin as a packet does"},
-		"a first byte with too high a mark":     {1, "c0" + header, "does not begin as a packet does"},
+		"entries and no inputs":                 {1, "c0" + header, "entries, and no inputs"},
+		"entries promised and none there":       {1, "c2" + header + "20 05 01", "cut short: the header of an entry does not end"},
+		"an entry cut short":                    {1, "c2" + header + "20 05 01 00", "cut short: 1 bytes are needed and 0 are left"},
+		"an entry that is none":                 {1, "c2" + header + "20 05 01 00 00", "an entry of 0, and 1 to 34 are allowed"},
+		"an entry there is not":                 {1, "c2" + header + "20 05 01 00 23", "an entry of 35, and 1 to 34 are allowed"},
+		"an entry past the run":                 {1, "c2" + header + "20 05 01 02 01", "an entry for tick 2 of all the runs, which have 1"},
+		"two entries for one tick":              {1, "c2" + header + "20 05 01 01 01 00 02", "an entry for tick 2 of all the runs, which have 1"},
+		"an entry that says another follows":    {1, "c2" + header + "20 05 01 01 01", "cut short: the header of an entry does not end"},
+		"an entry absurdly far":                 {1, "c2" + header + "20 05 01 ff ff ff ff ff ff ff ff ff 01 01", "the header of an entry is 18446744073709551615, and at most 16384"},
+		"an entry written longer than needed":   {1, "c2" + header + "20 05 01 80 00 01", "the header of an entry is written longer than it need be"},
 		"a header cut short":                    {1, "80 00 00 00", "byte 0: cut short: 5 bytes are needed and 4 are left"},
 		"bytes after the end":                   {1, "80" + header + "00", "byte 5: 1 bytes follow the end"},
 		"an input of no bytes":                  {0, "80" + header, "an input of 0 bytes, and 1 to 256 are allowed"},
@@ -129,6 +138,8 @@ func TestAPacketBeyondABoundIsNotAppended(t *testing.T) {
 		"a run before the first tick":     {1, wire.Packet{Runs: []wire.Run{run(0, -1, 1, 1)}}, "tick -1 is not between 0 and 4611686018427387904"},
 		"a run past the last tick":        {1, wire.Packet{Runs: []wire.Run{run(0, wire.MaxTick, 1, 1)}}, "from tick 4611686018427387904 ends beyond"},
 		"a run at the largest tick of Go": {1, wire.Packet{Runs: []wire.Run{run(0, 1<<63-1, 1, 1)}}, "ends beyond"},
+		"fewer entries than ticks":        {1, wire.Packet{Runs: []wire.Run{{Count: 2, Inputs: []byte{1, 2}, Entries: []byte{1}}}}, "the run of participant 0 has 1 entries for 2 ticks"},
+		"an entry there is not":           {1, wire.Packet{Runs: []wire.Run{{First: 9, Count: 2, Inputs: []byte{1, 2}, Entries: []byte{0, 35}}}}, "the entry of participant 0 for tick 10 is 35, and at most 34 is allowed"},
 		"a participant there cannot be":   {1, wire.Packet{Runs: []wire.Run{run(16, 1, 1, 1)}}, "participant 16, and at most 15 is allowed"},
 		"a participant twice":             {1, wire.Packet{Runs: []wire.Run{run(2, 1, 1, 1), run(2, 2, 1, 1)}}, "participant 2 after participant 2: they must ascend"},
 		"acknowledgements that descend":   {1, wire.Packet{Acks: []wire.Ack{{Participant: 2}, {Participant: 1}}}, "participant 1 after participant 2: they must ascend"},
@@ -200,7 +211,7 @@ func anyInputs(t *rapid.T, ticks, stride int) []byte {
 func anyPacket(t *rapid.T, stride int) wire.Packet {
 	p := wire.Packet{Tag: rapid.Uint16().Draw(t, "tag"), Seq: rapid.Uint16().Draw(t, "seq")}
 	if rapid.Bool().Draw(t, "echo") {
-		p.Echo = wire.Echo{Set: true, Seq: rapid.Uint16().Draw(t, "echo seq"), HeldMicros: rapid.Uint32().Draw(t, "held")}
+		p.Echo = wire.Echo{Set: true, Seq: rapid.Uint16().Draw(t, "echo seq"), HeldMicros: rapid.Uint32().Draw(t, "held"), Lead: rapid.Int16().Draw(t, "lead"), Load: rapid.Byte().Draw(t, "load")}
 	}
 	left := wire.MaxDecoded / stride
 	for who := range driftback.Participant(driftback.MaxParticipants) {
@@ -208,7 +219,14 @@ func anyPacket(t *rapid.T, stride int) wire.Packet {
 			ticks := rapid.IntRange(1, min(wire.MaxRunTicks, left, 300)).Draw(t, "count")
 			left -= ticks
 			first := anyTick(t, wire.MaxTick-driftback.Tick(ticks), "first")
-			p.Runs = append(p.Runs, run(who, first, stride, anyInputs(t, ticks, stride)...))
+			r := run(who, first, stride, anyInputs(t, ticks, stride)...)
+			if rapid.IntRange(0, 2).Draw(t, "entries") == 0 {
+				r.Entries = make([]byte, ticks)
+				for range rapid.IntRange(0, 5).Draw(t, "entries of the run") {
+					r.Entries[rapid.IntRange(0, ticks-1).Draw(t, "entry at")] = rapid.ByteMax(byte(wire.MaxEntry)).Draw(t, "entry")
+				}
+			}
+			p.Runs = append(p.Runs, r)
 		}
 		if rapid.IntRange(0, 3).Draw(t, "acks") == 0 {
 			p.Acks = append(p.Acks, wire.Ack{Participant: who, Next: anyTick(t, wire.MaxTick, "next")})
@@ -261,7 +279,7 @@ func TestTheSizeOfATypicalPacket(t *testing.T) {
 		"a key held for sixty ticks":         {wire.Packet{Runs: []wire.Run{held(0, tick-59, 60, 1, 0)}, Acks: ack}, 14},
 		"sixty ticks of a stick that moves":  {wire.Packet{Runs: []wire.Run{run(0, tick-59, 2, counting(120)...)}, Acks: ack}, 132},
 		"three other players acknowledged":   {wire.Packet{Runs: []wire.Run{held(0, tick, 3, 1, 0)}, Acks: []wire.Ack{{Participant: 1, Next: tick - 3}, {Participant: 2, Next: tick - 4}, {Participant: 3, Next: tick}}}, 15},
-		"a round trip and a fingerprint too": {wire.Packet{Runs: []wire.Run{held(0, tick, 3, 1, 0)}, Acks: ack, Echo: wire.Echo{Set: true, HeldMicros: 8_000}, Sums: wire.Sums{First: 200, List: []uint64{1}}, SumAck: wire.SumAck{Set: true, Next: 200}}, 28},
+		"a round trip and a fingerprint too": {wire.Packet{Runs: []wire.Run{held(0, tick, 3, 1, 0)}, Acks: ack, Echo: wire.Echo{Set: true, HeldMicros: 8_000}, Sums: wire.Sums{First: 200, List: []uint64{1}}, SumAck: wire.SumAck{Set: true, Next: 200}}, 31},
 	} {
 		t.Run(name, func(t *testing.T) { require.Len(t, roundTrip(t, &c.packet, 2), c.size) })
 	}
@@ -278,6 +296,15 @@ func TestTheStatedSizesAreTheLargest(t *testing.T) {
 	require.Equal(t, wire.MaxRunHead-1+1, size(wire.Packet{Runs: []wire.Run{first, second}})-size(wire.Packet{Runs: []wire.Run{first}}))
 	sums := wire.Sums{First: uint64(wire.MaxTick), List: make([]uint64, wire.MaxSums)}
 	require.Equal(t, wire.HeaderSize+wire.MaxSumsHead+wire.MaxSums*wire.SumSize, size(wire.Packet{Sums: sums}))
+	var all wire.Packet
+	for who := range driftback.Participant(driftback.MaxParticipants) {
+		all.Runs = append(all.Runs, held(who, 0, wire.MaxRunTicks, 1))
+	}
+	without := size(all)
+	all.Runs[15] = entered(all.Runs[15], map[int]wire.Entry{wire.MaxRunTicks - 1: wire.EntryPause})
+	require.Equal(t, wire.MaxEntrySize, size(all)-without)
+	all.Runs[15] = entered(all.Runs[15], nil)
+	require.Equal(t, without, size(all), "entries that are none cost nothing")
 	require.Equal(t, wire.HeaderSize+wire.MaxSumAckSize, size(wire.Packet{SumAck: wire.SumAck{Set: true, Next: uint64(wire.MaxTick)}}))
 }
 

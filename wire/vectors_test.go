@@ -29,6 +29,15 @@ func held(who driftback.Participant, first driftback.Tick, ticks int, input ...b
 	return wire.Run{Participant: who, First: first, Count: ticks, Inputs: bytes.Repeat(input, ticks)}
 }
 
+// entered returns a run with entries, each at a tick of the run.
+func entered(r wire.Run, entries map[int]wire.Entry) wire.Run {
+	r.Entries = make([]byte, r.Count)
+	for at, e := range entries {
+		r.Entries[at] = byte(e)
+	}
+	return r
+}
+
 // packetVectors are the packets under testdata, and the seeds of the fuzz tests.
 func packetVectors() []packetVector {
 	one := run(0, 10_000, 2, 1, 0)
@@ -49,8 +58,11 @@ func packetVectors() []packetVector {
 		{"two held keys in a row", 1, wire.Packet{Runs: []wire.Run{run(3, 7, 1, 5, 5, 6, 6, 5, 5)}}},
 		{"inputs that never repeat", 3, wire.Packet{Runs: []wire.Run{run(15, 7, 3, 1, 2, 3, 1, 2, 4, 1, 2, 5, 1, 2, 3)}}},
 		{"acknowledgements alone", 2, wire.Packet{Acks: []wire.Ack{{Participant: 1, Next: 100}, {Participant: 2, Next: 99}, {Participant: 9, Next: 101}}}},
-		{"an echo", 2, wire.Packet{Seq: 65_535, Echo: wire.Echo{Set: true, Seq: 65_534, HeldMicros: 16_667}}},
+		{"an echo", 2, wire.Packet{Seq: 65_535, Echo: wire.Echo{Set: true, Seq: 65_534, HeldMicros: 16_667, Lead: 6*64 + 32, Load: 9}}},
 		{"an echo held as long as can be said", 2, wire.Packet{Echo: wire.Echo{Set: true, HeldMicros: 1<<32 - 1}}},
+		{"an echo of a sender that is far ahead and overloaded", 2, wire.Packet{Echo: wire.Echo{Set: true, Lead: 1<<15 - 1, Load: 255}}},
+		{"an echo of a sender that is far behind", 2, wire.Packet{Echo: wire.Echo{Set: true, Lead: -1 << 15}}},
+		{"an echo of a sender that holds one input more than it needs", 2, wire.Packet{Echo: wire.Echo{Set: true, Lead: -wire.PaceUnit}}},
 		{"fingerprints", 2, wire.Packet{Sums: sums}},
 		{"fingerprints acknowledged", 2, wire.Packet{SumAck: wire.SumAck{Set: true, Next: 71}}},
 		{"every part at once", 2, wire.Packet{
@@ -98,6 +110,19 @@ func packetVectors() []packetVector {
 		packetVector{"one fingerprint", 1, wire.Packet{Sums: wire.Sums{First: 63, List: []uint64{5}}}},
 		packetVector{"two fingerprints up to the last index", 1, wire.Packet{Sums: wire.Sums{First: 1 << 62, List: []uint64{5, 6}}}},
 	)
+	half, fast := wire.EntrySpeed(4), wire.EntrySpeed(wire.MaxSpeed)
+	list = append(list,
+		packetVector{"a pause", 2, wire.Packet{Runs: []wire.Run{entered(one, map[int]wire.Entry{0: wire.EntryPause})}, Acks: []wire.Ack{ack}}},
+		packetVector{"a pause that is not acknowledged yet", 1, wire.Packet{Runs: []wire.Run{entered(held(1, 60, 5, 3), map[int]wire.Entry{2: wire.EntryPause})}}},
+		packetVector{"entries on every tick, and far into the second run", 1, wire.Packet{
+			Runs: []wire.Run{
+				entered(held(0, 60, 4, 3), map[int]wire.Entry{0: wire.EntryPause, 1: wire.EntryResume, 2: half, 3: fast}),
+				held(1, 60, 100, 3),
+				entered(held(2, 60, 2, 3), map[int]wire.Entry{1: wire.EntrySpeed(1)}),
+			},
+			SumAck: wire.SumAck{Set: true},
+		}},
+	)
 	for _, ticks := range []int{33, 34, 255, 256, 257, 512} {
 		list = append(list, packetVector{
 			fmt.Sprintf("a key held for %d ticks", ticks), 1, wire.Packet{Runs: []wire.Run{held(0, 60, ticks, 8)}},
@@ -142,5 +167,8 @@ func controlVectors() []controlVector {
 		{"a leave without a word", wire.Leave{Reason: 255}},
 		{"a leave with many", wire.Leave{Text: strings.Repeat("é", wire.MaxText/2)}},
 		{"a disagreement", wire.Disagree{Tick: 1 << 31, Sum: 0xfeedfacecafebeef}},
-	}, viewVectors()...)
+		{"a message", wire.Message{Taken: 300, Data: []byte("ready?")}},
+		{"a message without data", wire.Message{Taken: wire.MaxTaken}},
+		{"a message of the largest size", wire.Message{Data: []byte(strings.Repeat("m", wire.MaxMessage))}},
+	}, append(viewVectors(), transferVectors()...)...)
 }
