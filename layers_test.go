@@ -42,6 +42,7 @@ var floors = map[string]floor{
 	"fingerprint": {clockless: true, imports: []string{"", "layout"}},
 	"rewind":      {clockless: true, imports: []string{"", "inputlog", "snapshot"}},
 	"wire":        {clockless: true, imports: []string{""}},
+	"transfer":    {clockless: true, imports: []string{"", "wire"}},
 	"mesh":        {clockless: true, imports: []string{"", "buggify", "wire", "transport"}},
 	"session": {clockless: true, imports: []string{
 		"", "layout", "inputlog", "snapshot", "fingerprint", "rewind", "buggify", "wire", "mesh", "transport",

@@ -1,7 +1,7 @@
 // Package inputlog remembers what every participant did on every tick that can
 // still be run again, and what was guessed where nothing had arrived yet.
 //
-// A log keeps a window of ticks, [oldest, oldest+depth). Inside it an input is
+// A log keeps a window of ticks, [oldest, oldest+depth), from any first tick on. Inside it an input is
 // either confirmed (it arrived, and is final), guessed (a step has used a
 // prediction in its place) or unknown. [Log.Confirm] takes what arrives, in any
 // order; [Log.Inputs] hands a step one input for each participant and guesses

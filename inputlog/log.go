@@ -10,6 +10,10 @@ import (
 // MaxDepth bounds the window of a log, in ticks.
 const MaxDepth = 1 << 16
 
+// MaxFirst bounds the tick at which a log begins. No match comes near it, and it leaves
+// the window as much room again to move in.
+const MaxFirst driftback.Tick = 1 << 62
+
 // Config says what a log holds.
 type Config[I comparable] struct {
 	// Participants is how many inputs every tick has, 1 to
@@ -18,7 +22,10 @@ type Config[I comparable] struct {
 	// Depth is the length of the window in ticks, 2 to [MaxDepth]. It is rounded
 	// up to a power of two.
 	Depth int
-	// Neutral holds, for each participant, how many ticks from tick 0 are
+	// First is the tick at which the window begins, 0 to [MaxFirst]: more than 0 for who
+	// comes to a match that goes on. What lies below it counts as forgotten.
+	First driftback.Tick
+	// Neutral holds, for each participant, how many ticks from First on are
 	// confirmed from the beginning with the zero input: those before the
 	// participant's input delay, for which nobody ever sends anything. It has one
 	// entry for each participant, 0 to the window's length, or is nil for none.
@@ -26,7 +33,7 @@ type Config[I comparable] struct {
 	Neutral []int
 	// Predict guesses an input from the newest one confirmed before it, which lies
 	// age ticks back (at least 1). Before anything of a participant is confirmed,
-	// the newest is the zero input at tick -1. It must be pure. nil repeats last.
+	// the newest is the zero input at tick First-1. It must be pure. nil repeats last.
 	Predict func(last I, age int) I
 }
 
@@ -45,11 +52,11 @@ type Log[I comparable] struct {
 	rows []I
 	// marks holds which inputs of a row mean something.
 	marks []mark
-	// newest is the newest confirmed input of each participant; at tick -1, the
-	// zero input.
+	// newest is the newest confirmed input of each participant; at tick First-1,
+	// the zero input.
 	newest []stamped[I]
 	// edge is the row of tick oldest-1, from which a guess at the window's edge is
-	// made. It is all zero while oldest is 0.
+	// made. It is all zero until something has been forgotten.
 	edge        []I
 	confirmedOf []driftback.Tick
 	predict     func(last I, age int) I
@@ -66,7 +73,7 @@ type stamped[I comparable] struct {
 	in   I
 }
 
-// New returns a log whose window begins at tick 0.
+// New returns a log whose window begins at tick c.First.
 func New[I comparable](c Config[I]) (*Log[I], error) {
 	if c.Participants < 1 || c.Participants > driftback.MaxParticipants {
 		return nil, fmt.Errorf("inputlog: Participants is %d; it must be 1 to %d", c.Participants, driftback.MaxParticipants)
@@ -74,13 +81,17 @@ func New[I comparable](c Config[I]) (*Log[I], error) {
 	if c.Depth < 2 || c.Depth > MaxDepth {
 		return nil, fmt.Errorf("inputlog: Depth is %d ticks; it must be 2 to %d", c.Depth, MaxDepth)
 	}
+	if c.First < 0 || c.First > MaxFirst {
+		return nil, fmt.Errorf("inputlog: First is tick %d; it must be 0 to %d", c.First, MaxFirst)
+	}
 	if c.Neutral != nil && len(c.Neutral) != c.Participants {
 		return nil, fmt.Errorf("inputlog: Neutral has %d entries; it must have one for each of %d participants, or be nil", len(c.Neutral), c.Participants)
 	}
 	depth := 1 << bits.Len(uint(c.Depth-1))
 	n := c.Participants
 	l := &Log[I]{
-		end:         driftback.Tick(depth),
+		oldest:      c.First,
+		end:         c.First + driftback.Tick(depth),
 		mask:        depth - 1,
 		n:           n,
 		full:        uint16(1<<n - 1),
@@ -99,11 +110,11 @@ func New[I comparable](c Config[I]) (*Log[I], error) {
 		if ticks < 0 || ticks > depth {
 			return nil, fmt.Errorf("inputlog: Neutral[%d] is %d ticks; it must be 0 to the window's length of %d", p, ticks, depth)
 		}
-		for t := range ticks {
-			l.marks[t].held |= 1 << p
+		l.confirmedOf[p] = c.First + driftback.Tick(ticks)
+		l.newest[p].tick = l.confirmedOf[p] - 1
+		for t := c.First; t < l.confirmedOf[p]; t++ {
+			l.marks[int(t)&l.mask].held |= 1 << p
 		}
-		l.confirmedOf[p] = driftback.Tick(ticks)
-		l.newest[p].tick = driftback.Tick(ticks - 1)
 	}
 	l.raiseConfirmed()
 	return l, nil

@@ -58,11 +58,14 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		config inputlog.Config[uint16]
 		want   string
 	}{
-		"no participant":        {inputlog.Config[uint16]{Depth: 8}, "inputlog: Participants is 0; it must be 1 to 16"},
-		"too many participants": {inputlog.Config[uint16]{Participants: 17, Depth: 8}, "inputlog: Participants is 17; it must be 1 to 16"},
-		"no depth":              {inputlog.Config[uint16]{Participants: 1}, "inputlog: Depth is 0 ticks; it must be 2 to 65536"},
-		"a depth of one":        {inputlog.Config[uint16]{Participants: 1, Depth: 1}, "inputlog: Depth is 1 ticks; it must be 2 to 65536"},
-		"a depth without bound": {inputlog.Config[uint16]{Participants: 1, Depth: math.MaxInt}, fmt.Sprintf("inputlog: Depth is %d ticks; it must be 2 to 65536", math.MaxInt)},
+		"no participant":          {inputlog.Config[uint16]{Depth: 8}, "inputlog: Participants is 0; it must be 1 to 16"},
+		"too many participants":   {inputlog.Config[uint16]{Participants: 17, Depth: 8}, "inputlog: Participants is 17; it must be 1 to 16"},
+		"no depth":                {inputlog.Config[uint16]{Participants: 1}, "inputlog: Depth is 0 ticks; it must be 2 to 65536"},
+		"a depth of one":          {inputlog.Config[uint16]{Participants: 1, Depth: 1}, "inputlog: Depth is 1 ticks; it must be 2 to 65536"},
+		"a depth without bound":   {inputlog.Config[uint16]{Participants: 1, Depth: math.MaxInt}, fmt.Sprintf("inputlog: Depth is %d ticks; it must be 2 to 65536", math.MaxInt)},
+		"a first tick below zero": {inputlog.Config[uint16]{Participants: 1, Depth: 8, First: -1}, "inputlog: First is tick -1; it must be 0 to 4611686018427387904"},
+		"a first tick that leaves no room": {inputlog.Config[uint16]{Participants: 1, Depth: 8, First: inputlog.MaxFirst + 1},
+			"inputlog: First is tick 4611686018427387905; it must be 0 to 4611686018427387904"},
 		"neutral ticks for somebody else": {inputlog.Config[uint16]{Participants: 2, Depth: 8, Neutral: []int{1}},
 			"inputlog: Neutral has 1 entries; it must have one for each of 2 participants, or be nil"},
 		"a negative delay": {inputlog.Config[uint16]{Participants: 2, Depth: 8, Neutral: []int{0, -1}},

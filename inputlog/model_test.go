@@ -24,6 +24,7 @@ const (
 	guessesFromTheLastArrival
 	guessesFromTheNewestOfAll
 	losesTheNeutralTicks
+	countsFromTickZero
 	fallsBackOnForgetting
 	takesTheLaterOfTwo
 	callsEveryGuessWrong
@@ -37,6 +38,7 @@ type model struct {
 	participants int
 	depth        driftback.Tick
 	aged         bool // the predictor adds the age to the last input
+	first        driftback.Tick
 	oldest       driftback.Tick
 	held         map[place]uint16 // everything confirmed, for ever
 	guessed      map[place]uint16
@@ -48,15 +50,15 @@ type place struct {
 	t driftback.Tick
 }
 
-func newModel(participants, depth int, neutral []int, aged bool, f fault) *model {
+func newModel(c match, f fault) *model {
 	m := &model{
-		fault: f, participants: participants, depth: driftback.Tick(depth), aged: aged,
+		fault: f, participants: c.participants, depth: driftback.Tick(c.depth), aged: c.aged, first: c.first, oldest: c.first,
 		held: map[place]uint16{}, guessed: map[place]uint16{}, last: map[driftback.Participant]place{},
 	}
-	for p, n := range neutral {
+	for p, n := range c.neutral {
 		for t := range driftback.Tick(n) {
 			if f != losesTheNeutralTicks {
-				m.held[place{driftback.Participant(p), t}] = 0
+				m.held[place{driftback.Participant(p), c.first + t}] = 0
 			}
 		}
 	}
@@ -68,8 +70,8 @@ func predictAged(last uint16, age int) uint16 { return last*31 + uint16(age) }
 func (m *model) inside(t driftback.Tick) bool { return t >= m.oldest && t < m.oldest+m.depth }
 
 func (m *model) confirmedOf(p driftback.Participant) driftback.Tick {
-	t := driftback.Tick(0)
-	if m.fault == fallsBackOnForgetting && m.oldest > 0 {
+	t := m.first
+	if m.fault == fallsBackOnForgetting && m.oldest > m.first {
 		if _, ok := m.held[place{p, m.oldest}]; !ok {
 			return m.oldest - 1
 		}
@@ -100,6 +102,9 @@ func (m *model) confirm(p driftback.Participant, t driftback.Tick, in uint16) st
 		return "outside"
 	}
 	at := place{p, t}
+	if t < m.first {
+		return "same" // somebody knew it, before this log was
+	}
 	if had, ok := m.held[at]; ok {
 		if t < m.oldest || had == in {
 			return "same"
@@ -119,7 +124,10 @@ func (m *model) confirm(p driftback.Participant, t driftback.Tick, in uint16) st
 }
 
 func (m *model) guess(p driftback.Participant, t driftback.Tick) uint16 {
-	from, in := driftback.Tick(-1), uint16(0)
+	from, in := m.first-1, uint16(0)
+	if m.fault == countsFromTickZero {
+		from = -1
+	}
 	for at, held := range m.held {
 		if at.p == p && at.t > from && (at.t < t || m.fault == guessesFromTheNewestOfAll) {
 			from, in = at.t, held
@@ -186,6 +194,7 @@ type match struct {
 	participants, depth int
 	neutral             []int
 	aged                bool
+	first               driftback.Tick
 	ops                 []op
 }
 
@@ -195,6 +204,13 @@ type op struct {
 	off  driftback.Tick // from the window's oldest tick
 	in   uint16
 }
+
+// firsts are ticks to begin at, up to the largest there are.
+var firsts = rapid.OneOf(rapid.Just(driftback.Tick(0)), rapid.Custom(func(t *rapid.T) driftback.Tick {
+	return driftback.Tick(rapid.Int64Range(0, int64(inputlog.MaxFirst)).Draw(t, "tick"))
+}), rapid.Custom(func(t *rapid.T) driftback.Tick {
+	return inputlog.MaxFirst - driftback.Tick(rapid.IntRange(0, 20).Draw(t, "below the largest"))
+}))
 
 var matches = rapid.Custom(func(t *rapid.T) match {
 	m := match{
@@ -215,12 +231,13 @@ var matches = rapid.Custom(func(t *rapid.T) match {
 			in:   rapid.Uint16Range(0, 2).Draw(t, "input"),
 		}
 	}), 0, 80).Draw(t, "ops")
+	m.first = firsts.Draw(t, "first")
 	return m
 })
 
 // play does the same with a log and with a model, and returns the first difference.
 func (m match) play(f fault) error {
-	config := inputlog.Config[uint16]{Participants: m.participants, Depth: m.depth, Neutral: m.neutral}
+	config := inputlog.Config[uint16]{Participants: m.participants, Depth: m.depth, Neutral: m.neutral, First: m.first}
 	if m.aged {
 		config.Predict = predictAged
 	}
@@ -228,7 +245,7 @@ func (m match) play(f fault) error {
 	if err != nil {
 		return err
 	}
-	model := newModel(m.participants, m.depth, m.neutral, m.aged, f)
+	model := newModel(m, f)
 	for i, o := range m.ops {
 		t := model.oldest + o.off
 		var got, want string
@@ -321,13 +338,14 @@ func TestTheModelNoticesEveryPlantedFault(t *testing.T) {
 		guessesFromTheLastArrival: "the last arrival is repeated",
 		guessesFromTheNewestOfAll: "an input is guessed from one after it",
 		losesTheNeutralTicks:      "the ticks before the delay are guessed",
+		countsFromTickZero:        "a guess is as old as the match and not as the log",
 		fallsBackOnForgetting:     "the watermark falls when old ticks are forgotten",
 		takesTheLaterOfTwo:        "a conflicting input replaces the first",
 		callsEveryGuessWrong:      "a right guess is called wrong",
 		forgetsWhatIsStillToCome:  "an unconfirmed tick is forgotten",
 	} {
 		t.Run(name, func(t *testing.T) {
-			const seeds = 400
+			const seeds = 2000
 			noticed := 0
 			for seed := range seeds {
 				m := matches.Example(seed)

@@ -57,7 +57,12 @@ func (m *Mesh) Publish(p driftback.Participant, t driftback.Tick, in []byte) err
 // Flush sends what is due: to each peer a packet if something was published since
 // the last, or if it is time to repeat what is unacknowledged.
 func (m *Mesh) Flush() {
-	if m.phase == Ended || m.cfg.Transport == nil {
+	m.eventsTold = len(m.events)
+	if m.followed || m.cfg.Transport == nil {
+		return
+	}
+	m.thank()
+	if m.phase == Ended {
 		return
 	}
 	m.sendOwed()

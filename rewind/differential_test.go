@@ -18,6 +18,7 @@ import (
 // it gets here.
 type match struct {
 	policy       string
+	first        driftback.Tick // where the log and the loop begin; all other ticks here count from it
 	participants int
 	window       int // at most so many ticks run on guesses
 	spare        int // snapshots beyond those the window needs
@@ -45,6 +46,7 @@ const lasts = 40 // ticks in a match
 
 var matches = rapid.Custom(func(t *rapid.T) match {
 	m := match{
+		first:        driftback.Tick(rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(0, 1<<62), rapid.Int64Range(1<<62-lasts, 1<<62)).Draw(t, "first")),
 		policy:       rapid.SampledFrom([]string{"assignment", "copying", "joined parts", "own bytes", "picked"}).Draw(t, "policy"),
 		participants: rapid.IntRange(2, 4).Draw(t, "participants"),
 		window:       rapid.IntRange(1, 8).Draw(t, "window"),
@@ -116,12 +118,19 @@ type played struct {
 // play plays the match to its end and returns the first difference from the oracle.
 func (m match) play(e engine) (played, error) {
 	var done played
-	log, err := inputlog.New(inputlog.Config[uint16]{Participants: m.participants, Depth: 64, Neutral: m.neutral})
+	log, err := inputlog.New(inputlog.Config[uint16]{Participants: m.participants, Depth: 64, Neutral: m.neutral, First: m.first})
 	if err != nil {
 		return done, err
 	}
+	var misnumbered error
 	l, err := rewind.New(rewind.Config[world, uint16]{
-		Step: e.step, Inputs: log, Depth: m.window + 1 + m.spare, Save: e.save(policies[m.policy]),
+		Step: func(w *world, in []uint16, pass *driftback.Pass) {
+			if misnumbered == nil && pass.Tick()-m.first != driftback.Tick(w.Tick) {
+				misnumbered = fmt.Errorf("tick %d from %d on runs as tick %d", w.Tick, m.first, pass.Tick())
+			}
+			e.step(w, in, pass)
+		},
+		First: m.first, Inputs: log, Depth: m.window + 1 + m.spare, Save: e.save(policies[m.policy]),
 	})
 	if err != nil {
 		return done, err
@@ -129,18 +138,19 @@ func (m match) play(e engine) (played, error) {
 	want := oracle(m.table)
 	supply := e.supply(l, log)
 	arrivals := m.arrivals
-	for now := 0; l.Next() < lasts || log.Confirmed() < lasts; now++ {
+	last := m.first + lasts
+	for now := 0; l.Next() < last || log.Confirmed() < last; now++ {
 		if now > 4*lasts {
 			return done, fmt.Errorf("the match is stuck: next is %d and confirmed %d", l.Next(), log.Confirmed())
 		}
 		for ; len(arrivals) > 0 && arrivals[0].at <= now; arrivals = arrivals[1:] {
 			a := arrivals[0]
 			in := m.table[a.t][a.p]
-			guess, confirmed, ok := log.Peek(a.p, a.t)
+			guess, confirmed, ok := log.Peek(a.p, m.first+a.t)
 			if ok && !confirmed && guess == in {
 				done.rightGuesses++
 			}
-			if err := supply(a.p, a.t, in); err != nil {
+			if err := supply(a.p, m.first+a.t, in); err != nil {
 				return done, err
 			}
 		}
@@ -148,7 +158,7 @@ func (m match) play(e engine) (played, error) {
 			return done, err
 		}
 		again, err := rewind.Span{}, error(nil)
-		if l.Next() < lasts && l.Next() < log.Confirmed()+driftback.Tick(m.window) {
+		if l.Next() < last && l.Next() < log.Confirmed()+driftback.Tick(m.window) {
 			again, err = l.Advance()
 		} else {
 			done.stalls++
@@ -156,6 +166,9 @@ func (m match) play(e engine) (played, error) {
 		}
 		if err != nil {
 			return done, err
+		}
+		if misnumbered != nil {
+			return done, misnumbered
 		}
 		if again.Len() == m.window {
 			done.wholeWindow++
@@ -180,14 +193,14 @@ func (m match) compare(l *loop, log *inputlog.Log[uint16], want []world) error {
 		if err := l.Snapshot(t, &w); err != nil {
 			return err
 		}
-		if w != want[t] {
-			return fmt.Errorf("the world as tick %d began is %+v, the oracle's %+v", t, w, want[t])
+		if w != want[t-m.first] {
+			return fmt.Errorf("the world as tick %d began is %+v, the oracle's %+v", t, w, want[t-m.first])
 		}
 		if err := l.Lend(t, func(lent *world) { w = *lent }); err != nil {
 			return err
 		}
-		if w != want[t] {
-			return fmt.Errorf("the world that is lent as tick %d began is %+v, the oracle's %+v", t, w, want[t])
+		if w != want[t-m.first] {
+			return fmt.Errorf("the world that is lent as tick %d began is %+v, the oracle's %+v", t, w, want[t-m.first])
 		}
 	}
 	if err := l.Snapshot(l.Oldest(), &w); err != nil {
@@ -217,7 +230,7 @@ func (m match) move(now int, unsettled bool, l *loop, log *inputlog.Log[uint16],
 		t := max(l.Oldest(), l.Next()-o.back)
 		if o.reconcile {
 			t = min(t, log.Confirmed())
-			if _, err := l.Reconcile(t, &want[t]); err != nil {
+			if _, err := l.Reconcile(t, &want[t-m.first]); err != nil {
 				return err
 			}
 			done.told++
@@ -240,6 +253,50 @@ func TestEveryConfirmedTickIsWhatInputsOnTimeWouldHaveMadeIt(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// Whoever comes late begins with a confirmed world and the inputs since.
+func TestALoopThatBeginsLateGoesWhereTheOneThatWasThereFromTheStartGoes(t *testing.T) {
+	table := make([][]uint16, lasts)
+	for tick := range table {
+		table[tick] = []uint16{uint16(tick), uint16(3 * tick)}
+	}
+	want := oracle(table)
+	for _, first := range []driftback.Tick{0, 1, 17, lasts - 1} {
+		for name, policy := range policies {
+			t.Run(fmt.Sprint("from tick ", first, ", saved by ", name), func(t *testing.T) {
+				log, err := inputlog.New(inputlog.Config[uint16]{Participants: 2, Depth: 16, First: first})
+				require.NoError(t, err)
+				l, err := rewind.New(rewind.Config[world, uint16]{
+					Step: step, Initial: want[first], First: first, Inputs: log, Depth: 5, Save: policy,
+				})
+				require.NoError(t, err)
+				require.Equal(t, first, l.Next())
+				require.Equal(t, first, l.Oldest())
+				require.Equal(t, want[first], snapshotOf(t, l, first))
+				require.ErrorIs(t, l.RewindTo(first-1), rewind.ErrOutOfReach)
+				if first > 0 {
+					require.NoError(t, l.Supply(1, first-1, 9), "what is in the world already changes nothing")
+				}
+				for tick := first; tick < lasts; tick++ {
+					require.NoError(t, l.Supply(0, tick, table[tick][0]))
+					if late := tick - 3; late >= first {
+						require.NoError(t, l.Supply(1, late, table[late][1]))
+					}
+					_, err := l.Advance()
+					require.NoError(t, err)
+					log.Forget(l.Oldest())
+				}
+				for late := max(first, lasts-3); late < lasts; late++ {
+					require.NoError(t, l.Supply(1, late, table[late][1]))
+				}
+				again, err := l.Settle()
+				require.NoError(t, err)
+				require.Positive(t, again.Len(), "the control: something had been guessed wrongly")
+				require.Equal(t, want[lasts], *l.State())
+			})
+		}
+	}
 }
 
 // The control of the comparison above: its matches are ones in which something

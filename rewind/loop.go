@@ -33,10 +33,12 @@ const never = driftback.Tick(1<<63 - 1)
 type Config[S any, I comparable] struct {
 	// Step advances the game by one tick.
 	Step driftback.Step[S, I]
-	// Initial is the world as tick 0 begins. It is assigned, so memory that it
+	// Initial is the world as tick First begins. It is assigned, so memory that it
 	// points to belongs to the loop from then on.
 	Initial S
-	// Inputs is the log to read inputs from. Its window must begin at tick 0 and be
+	// First is the first tick to run: more than 0 for who comes to a match that goes on.
+	First driftback.Tick
+	// Inputs is the log to read inputs from. Its window must begin at tick First and be
 	// at least Depth long. The loop does not own it, but from here on the loop alone
 	// may call its Confirm and Inputs.
 	Inputs *inputlog.Log[I]
@@ -86,7 +88,7 @@ type Loop[S any, I comparable] struct {
 	state  S
 }
 
-// New returns a loop that is about to run tick 0.
+// New returns a loop that is about to run tick c.First.
 func New[S any, I comparable](c Config[S, I]) (*Loop[S, I], error) {
 	if c.Step == nil {
 		return nil, errors.New("rewind: Step is nil; it must be the game's step")
@@ -98,11 +100,11 @@ func New[S any, I comparable](c Config[S, I]) (*Loop[S, I], error) {
 		return nil, fmt.Errorf("rewind: Depth is %d snapshots; it must be 2 to %d", c.Depth, MaxDepth)
 	}
 	oldest, end := c.Inputs.Window()
-	if oldest != 0 {
-		return nil, fmt.Errorf("rewind: Inputs has forgotten the ticks before %d; its window must begin at tick 0", oldest)
+	if oldest != c.First {
+		return nil, fmt.Errorf("rewind: Inputs has a window that begins at tick %d; it must begin at First, which is %d", oldest, c.First)
 	}
-	if end < driftback.Tick(c.Depth) {
-		return nil, fmt.Errorf("rewind: Inputs holds %d ticks; it must hold at least Depth, which is %d", end, c.Depth)
+	if end-oldest < driftback.Tick(c.Depth) {
+		return nil, fmt.Errorf("rewind: Inputs holds %d ticks; it must hold at least Depth, which is %d", end-oldest, c.Depth)
 	}
 	save := c.Save
 	if save == nil {
@@ -124,6 +126,8 @@ func New[S any, I comparable](c Config[S, I]) (*Loop[S, I], error) {
 		statuses: make([]driftback.Status, n),
 		fill:     c.Statuses,
 		ran:      c.Ran,
+		next:     c.First,
+		oldest:   c.First,
 		earliest: never,
 		depth:    c.Depth,
 		state:    c.Initial,

@@ -26,13 +26,15 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 		change func(c *config)
 		want   string
 	}{
-		"no step":                     {func(c *config) { c.Step = nil }, "rewind: Step is nil; it must be the game's step"},
-		"no log":                      {func(c *config) { c.Inputs = nil }, "rewind: Inputs is nil; it must be a log made by inputlog.New"},
-		"no depth":                    {func(c *config) { c.Depth = 0 }, "rewind: Depth is 0 snapshots; it must be 2 to 4096"},
-		"one snapshot":                {func(c *config) { c.Depth = 1 }, "rewind: Depth is 1 snapshots; it must be 2 to 4096"},
-		"snapshots without bound":     {func(c *config) { c.Depth = 4097 }, "rewind: Depth is 4097 snapshots; it must be 2 to 4096"},
-		"a log that has moved":        {func(c *config) { c.Inputs = moved }, "rewind: Inputs has forgotten the ticks before 2; its window must begin at tick 0"},
-		"a log shorter than the ring": {func(c *config) { c.Depth = 9 }, "rewind: Inputs holds 8 ticks; it must hold at least Depth, which is 9"},
+		"no step":                       {func(c *config) { c.Step = nil }, "rewind: Step is nil; it must be the game's step"},
+		"no log":                        {func(c *config) { c.Inputs = nil }, "rewind: Inputs is nil; it must be a log made by inputlog.New"},
+		"no depth":                      {func(c *config) { c.Depth = 0 }, "rewind: Depth is 0 snapshots; it must be 2 to 4096"},
+		"one snapshot":                  {func(c *config) { c.Depth = 1 }, "rewind: Depth is 1 snapshots; it must be 2 to 4096"},
+		"snapshots without bound":       {func(c *config) { c.Depth = 4097 }, "rewind: Depth is 4097 snapshots; it must be 2 to 4096"},
+		"a log that has moved":          {func(c *config) { c.Inputs = moved }, "rewind: Inputs has a window that begins at tick 2; it must begin at First, which is 0"},
+		"a first tick before the log's": {func(c *config) { c.First = -1 }, "rewind: Inputs has a window that begins at tick 0; it must begin at First, which is -1"},
+		"a first tick beyond the log's": {func(c *config) { c.First = 1 }, "rewind: Inputs has a window that begins at tick 0; it must begin at First, which is 1"},
+		"a log shorter than the ring":   {func(c *config) { c.Depth = 9 }, "rewind: Inputs holds 8 ticks; it must hold at least Depth, which is 9"},
 		"a state that cannot be kept": {func(c *config) {
 			c.Save = func(int) (snapshot.Store[world], error) { return nil, errors.New("not this one") }
 		}, "rewind: Save cannot keep the state: not this one"},

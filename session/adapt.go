@@ -151,7 +151,7 @@ func (a *adapter) rested(now time.Duration) bool {
 func (a *adapter) next(delay int) int {
 	newest := func(back int) int64 { return a.called[(a.looks-1-back)%settled] }
 	if least := min(newest(0), newest(1), newest(2)); least > int64(delay)*part+riseBeyond {
-		return min(delay+maxRise, int((least+part-1)/part), a.max)
+		return int(min(int64(min(delay+maxRise, a.max)), (least+part-1)/part))
 	}
 	if a.looks < settled {
 		return delay

@@ -18,6 +18,10 @@
 // few ticks the peers compare fingerprints of confirmed states and halt when they
 // differ.
 //
+// What no tick depends on, such as a choice of characters, peers tell each other with
+// Send, and Rematch plays the next match over the same links. A lobby is a match of which
+// no tick is run: its peers call Poll and Send until they agree, and then Rematch.
+//
 // Pausing, resuming and changing the speed are inputs too: they ride with a peer's next
 // one, and take effect at its tick for everybody. Who hears of one late takes back what it
 // has run meanwhile.

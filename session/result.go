@@ -18,7 +18,7 @@ const (
 	// Stalled: no tick ran and no input was used. Try again at the next frame.
 	Stalled
 	// Ended: the match is over. The error says why, and every later call returns the
-	// same.
+	// same, with events and messages.
 	Ended
 )
 
@@ -47,11 +47,17 @@ const (
 	PeerInterrupted = mesh.PeerInterrupted
 	PeerResumed     = mesh.PeerResumed
 	PeerFinished    = mesh.PeerFinished
+	PeerJoined      = mesh.PeerJoined
+	PeerLeft        = mesh.PeerLeft
+	PeerRematch     = mesh.PeerRematch
 	Paused          = mesh.Paused
 	Resumed         = mesh.Resumed
 	SpeedChanged    = mesh.SpeedChanged
 	DelayChanged    = mesh.DelayChanged
 )
+
+// Message is what a peer's game has sent with [Lockstep.Send].
+type Message = mesh.Message
 
 // Result is what one call of Tick or Poll did. Its slices are borrowed until the
 // next call.
@@ -71,5 +77,11 @@ type Result struct {
 	WaitingFor []driftback.Participant
 	// Effects are to be played, or taken back, now.
 	Effects []Report
-	Events  []Event
+	// Events are what has happened to peers, in order. Stats counts those for which there
+	// was no room: links that come and go give way to all else.
+	Events []Event
+	// Messages are what the peers' games have sent, in order for each peer: at most
+	// mesh.MaxUntaken of each in one call. They come in every phase, also after the end,
+	// and change nothing about the match.
+	Messages []Message
 }

@@ -228,7 +228,7 @@ func (m *Lockstep[S, I]) Poll(now time.Duration) (Result, error) { return m.turn
 // Without inputs it runs no tick.
 func (m *Lockstep[S, I]) turn(now time.Duration, local []I) (Result, error) {
 	if m.err != nil {
-		return m.standing(Ended), m.err
+		return m.after(now), m.err
 	}
 	m.effects.reports = m.effects.reports[:0]
 	m.result = Result{}
@@ -493,7 +493,7 @@ func (m *Lockstep[S, I]) conclude() Result {
 	}
 	r := &m.result
 	r.Tick, r.Confirmed = m.loop.Next(), m.confirmed()
-	r.Effects, r.Events = m.effects.reports, m.mesh.Events()
+	r.Effects, r.Events, r.Messages = m.effects.reports, m.mesh.Events(), m.mesh.Messages()
 	switch {
 	case m.err != nil:
 		r.Phase = Ended

@@ -3,7 +3,8 @@
 //
 // There are two sorts of message. A [Packet] goes out on every tick as a datagram
 // that may be lost: inputs, acknowledgements and fingerprints. A [Control] goes
-// over the reliable channel when a match begins, ends or comes apart.
+// over the reliable channel when a match begins, ends or comes apart, and when somebody
+// who comes late is given the state (package transfer).
 //
 // It owns the bytes and their bounds. It refuses to own what to do about a
 // message: whether its sender plays the participant it speaks for, whether a tick

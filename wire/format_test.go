@@ -47,6 +47,10 @@ func decodeByDocument(b []byte, stride int) (text string, err error) {
 		d.leave()
 	case kind == 5:
 		d.disagree()
+	case kind == 6:
+		d.message()
+	case kind >= 13 && kind <= 18:
+		d.transfer(kind)
 	case kind >= 0x80 && kind <= 0xff:
 		d.packet(kind, stride)
 	default:
@@ -476,6 +480,11 @@ func (d *byDocument) leave() {
 	reason := d.u8()
 	at := d.tick()
 	d.line("leave reason %d tick %d text %q", reason, at, d.text(256))
+}
+
+func (d *byDocument) message() {
+	taken := d.uvarint(power(62))
+	d.line("message taken %d data [%x]", taken, d.bytes(d.small(1024)))
 }
 
 func (d *byDocument) disagree() {

@@ -209,8 +209,10 @@ func describeControl(c wire.Control) string {
 		return fmt.Sprintf("leave reason %d tick %d text %q\n", c.Reason, c.Tick, c.Text)
 	case wire.Disagree:
 		return fmt.Sprintf("disagree tick %d sum %016x\n", c.Tick, c.Sum)
+	case wire.Message:
+		return fmt.Sprintf("message taken %d data [%x]\n", c.Taken, c.Data)
 	}
-	return "unknown"
+	return describeTransfer(c)
 }
 
 // goldenText reads the file, whatever line ends it was checked out with.

@@ -145,7 +145,7 @@ func counting(n int) []byte {
 // controlVectors are the control messages under testdata, and the seeds of the
 // fuzz test.
 func controlVectors() []controlVector {
-	return []controlVector{
+	return append([]controlVector{
 		{"a hello of a spectator", wire.Hello{Match: 1, Nonce: 2}},
 		{"a hello of a player", wire.Hello{
 			Match: 0x0123456789abcdef, Nonce: 1<<64 - 1,
@@ -164,5 +164,8 @@ func controlVectors() []controlVector {
 		{"a leave without a word", wire.Leave{Reason: 255}},
 		{"a leave with many", wire.Leave{Text: strings.Repeat("é", wire.MaxText/2)}},
 		{"a disagreement", wire.Disagree{Tick: 1 << 31, Sum: 0xfeedfacecafebeef}},
-	}
+		{"a message", wire.Message{Taken: 300, Data: []byte("ready?")}},
+		{"a message without data", wire.Message{Taken: wire.MaxTaken}},
+		{"a message of the largest size", wire.Message{Data: []byte(strings.Repeat("m", wire.MaxMessage))}},
+	}, transferVectors()...)
 }
