@@ -46,6 +46,7 @@ type link struct {
 	everSent          bool
 	owesAck           bool // it has sent inputs that are new and not yet acknowledged
 	meter             meter
+	pace              heardPace
 	stats             LinkStats
 	prints            linkPrints
 }

@@ -72,6 +72,7 @@ type Mesh struct {
 	finish       finishState
 	last         driftback.Tick // where this peer is going to finish; 0: not known
 	dispute      dispute
+	pace         ownPace
 
 	avoid         string // the tag of the match before, in hexadecimal; "": there was none
 	followed      bool   // by a rematch, which has the links now

@@ -23,6 +23,7 @@ const (
 	DefaultFingerprintEvery = 8
 	DefaultRedundancy       = 1
 	DefaultHistory          = 4096
+	DefaultTickRate         = 60
 	DefaultPeerTimeout      = 5 * time.Second
 	DefaultJoinTimeout      = time.Minute
 )
@@ -95,6 +96,9 @@ type Config[S any, I comparable] struct {
 	// mesh.MaxWindow, 0 is DefaultWindow, None waits for every input and needs an
 	// InputDelay of at least 1. Alike.
 	PredictionWindow int
+	// TickRate is how many ticks a second has when nobody is ahead; 0 is
+	// DefaultTickRate. It is what Load in PaceStats is a share of. Alike.
+	TickRate int
 	// AtLimit says what happens when the window is used up.
 	AtLimit Limit
 	// FingerprintEvery is how many ticks lie between compared states; 0 is
@@ -131,14 +135,19 @@ type Config[S any, I comparable] struct {
 	// the game is told, 0 to 60: within it, the effect is taken to be the same. One
 	// that is undone later is reported with the tick that it was moved to.
 	EffectTolerance int
-	// Clock, if given, is read around re-simulation and steps, for Stats alone.
+	// Clock, if given, is read around re-simulation and steps, for Stats and for the
+	// others: when they need more than nine tenths of a tick's time, the Rate of every
+	// peer's Pace falls, so that all play slower rather than wait for each other.
 	Clock func() time.Duration
 	// Buggify forces rare paths in a simulation. It is this session's alone, and nil in
 	// every real match.
 	Buggify *buggify.Sites
 }
 
-const maxEffectTolerance = 60
+const (
+	maxEffectTolerance = 60
+	maxTickRate        = 1000
+)
 
 // filled returns the config with its defaults, or an error that names the field,
 // the value and what is allowed.
@@ -152,6 +161,7 @@ func (c Config[S, I]) filled() (Config[S, I], error) {
 	orDefault(&c.FingerprintEvery, DefaultFingerprintEvery)
 	orDefault(&c.Redundancy, DefaultRedundancy)
 	orDefault(&c.History, DefaultHistory)
+	orDefault(&c.TickRate, DefaultTickRate)
 	if c.PeerTimeout == 0 {
 		c.PeerTimeout = DefaultPeerTimeout
 	}
@@ -170,6 +180,8 @@ func (c Config[S, I]) filled() (Config[S, I], error) {
 		return c, errors.New("session: Step is nil: it must be the game's step function")
 	case c.PredictionWindow != None && (c.PredictionWindow < 1 || c.PredictionWindow > mesh.MaxWindow):
 		return c, fmt.Errorf("session: PredictionWindow is %d ticks: 1 to %d, 0 for %d, or None", c.PredictionWindow, mesh.MaxWindow, DefaultWindow)
+	case c.TickRate < 1 || c.TickRate > maxTickRate:
+		return c, fmt.Errorf("session: TickRate is %d ticks a second: 1 to %d, or 0 for %d", c.TickRate, maxTickRate, DefaultTickRate)
 	case c.AtLimit > Halt:
 		return c, fmt.Errorf("session: AtLimit is %d: it must be Stall or Halt", c.AtLimit)
 	case c.AtLimit == Halt && c.PredictionWindow == None:

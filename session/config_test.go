@@ -36,6 +36,8 @@ func TestEveryConfigErrorNamesTheFieldAndTheValue(t *testing.T) {
 		"a window longer than allowed":    {func(c *config) { c.PredictionWindow = 257 }, []string{"PredictionWindow", "257", "256"}},
 		"a window below None":             {func(c *config) { c.PredictionWindow = -2 }, []string{"PredictionWindow", "-2"}},
 		"no window and no delay":          {func(c *config) { c.PredictionWindow = session.None }, []string{"InputDelay", "PredictionWindow", "at least 1"}},
+		"a tick rate below 0":             {func(c *config) { c.TickRate = -1 }, []string{"TickRate", "-1", "1000"}},
+		"a tick rate beyond the limit":    {func(c *config) { c.TickRate = 1001 }, []string{"TickRate", "1001", "1000"}},
 		"an unknown limit":                {func(c *config) { c.AtLimit = 2 }, []string{"AtLimit", "2", "Stall or Halt"}},
 		"halting without a window":        {func(c *config) { c.AtLimit, c.PredictionWindow, c.InputDelay = session.Halt, session.None, 1 }, []string{"AtLimit", "PredictionWindow"}},
 		"no nonce":                        {func(c *config) { c.Nonce = 0 }, []string{"Nonce is 0"}},

@@ -34,6 +34,7 @@ func step(s *state, in []input, pass *driftback.Pass) {
 	for p, i := range in {
 		s.Digest = (s.Digest ^ uint64(i.Buttons) ^ uint64(p)<<16) * 0x9e3779b97f4a7c15
 		s.Digest ^= s.Digest >> 29
+		p %= len(s.Pos) // more than four share what follows
 		s.Pos[p] += int32(i.Buttons&3) - 1 + s.Level[p]
 		if i.Buttons&1 == 0 {
 			s.Held[p] = 0

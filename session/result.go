@@ -3,6 +3,7 @@ package session
 import (
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/mesh"
+	"github.com/driftback/driftback/pacing"
 	"github.com/driftback/driftback/rewind"
 )
 
@@ -84,4 +85,8 @@ type Result struct {
 	// mesh.MaxUntaken of each in one call. They come in every phase, also after the end,
 	// and change nothing about the match.
 	Messages []Message
+	// Pace is how fast the game should go on so that all peers predict equally many
+	// ticks: follow its rate or its skips. A game may ignore it, and has the rollbacks. For a tick
+	// that is left out call Poll in place of Tick, for an extra one call Tick twice, with an input for each.
+	Pace pacing.Advice
 }

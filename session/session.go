@@ -15,6 +15,7 @@ import (
 	"github.com/driftback/driftback/inputlog"
 	"github.com/driftback/driftback/layout"
 	"github.com/driftback/driftback/mesh"
+	"github.com/driftback/driftback/pacing"
 	"github.com/driftback/driftback/rewind"
 	"github.com/driftback/driftback/snapshot"
 	"github.com/driftback/driftback/wire"
@@ -53,6 +54,7 @@ type Lockstep[S any, I comparable] struct {
 	stepTime  time.Duration
 	rerunTime time.Duration
 	peerStats []PeerStats
+	pace      pace
 }
 
 // New returns a session that has not yet spoken to anybody.
@@ -110,7 +112,7 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 	for _, peer := range m.mesh.Peers() {
 		m.peerStats = append(m.peerStats, PeerStats{Peer: peer})
 	}
-	return m, nil
+	return m, m.pace.init(c.TickRate, c.window(), len(m.peerStats))
 }
 
 // settings are what must be alike on every peer.
@@ -129,6 +131,7 @@ func (m *Lockstep[S, I]) settings() []wire.Setting {
 		{Name: "state layout", Value: state},
 		{Name: "input layout", Value: fmt.Sprintf("%016x", m.inputs.Hash())},
 		{Name: "may pause", Value: m.cfg.mayPauseSetting()},
+		{Name: "tick rate", Value: strconv.Itoa(m.cfg.TickRate)},
 		{Name: "prediction window", Value: orNone(m.cfg.PredictionWindow)},
 		{Name: "fingerprint interval", Value: orNone(m.cfg.FingerprintEvery)},
 	}
@@ -232,6 +235,7 @@ func (m *Lockstep[S, I]) turn(now time.Duration, local []I) (Result, error) {
 	}
 	m.effects.reports = m.effects.reports[:0]
 	m.result = Result{}
+	m.pace.advice.Skip = pacing.Keep
 	m.mesh.Poll(now)
 	if m.mesh.Phase() == mesh.Agreeing && !m.begun {
 		m.begin()
@@ -239,7 +243,7 @@ func (m *Lockstep[S, I]) turn(now time.Duration, local []I) (Result, error) {
 	if m.begun && m.mesh.Phase() != mesh.Ended {
 		m.play(local)
 		if local != nil {
-			m.adapt(now, m.result.Phase == Advanced)
+			m.adapt(now)
 		}
 	}
 	m.mesh.Flush()
@@ -248,7 +252,7 @@ func (m *Lockstep[S, I]) turn(now time.Duration, local []I) (Result, error) {
 
 // standing is the result of a call that does nothing.
 func (m *Lockstep[S, I]) standing(p Phase) Result {
-	return Result{Phase: p, Tick: m.loop.Next(), Confirmed: m.confirmed()}
+	return Result{Phase: p, Tick: m.loop.Next(), Confirmed: m.confirmed(), Pace: pacing.Advice{Rate: m.pace.advice.Rate}}
 }
 
 // begin starts the game from the seed that every peer had a hand in.
@@ -338,6 +342,7 @@ func (m *Lockstep[S, I]) advance(local []I) {
 		return
 	}
 	m.advanced++
+	m.paced(false)
 	m.result.Phase = Advanced
 	m.result.InputFor = m.delays.inputFor
 }
@@ -352,6 +357,7 @@ func (m *Lockstep[S, I]) within(t driftback.Tick) bool {
 
 func (m *Lockstep[S, I]) stall(t driftback.Tick) {
 	m.stalled++
+	m.paced(true)
 	m.await()
 	if m.cfg.AtLimit == Halt && !m.within(t) {
 		why := fmt.Sprintf("tick %d is %d ticks beyond the confirmed tick %d, waiting for participants %v",
@@ -493,7 +499,7 @@ func (m *Lockstep[S, I]) conclude() Result {
 	}
 	r := &m.result
 	r.Tick, r.Confirmed = m.loop.Next(), m.confirmed()
-	r.Effects, r.Events, r.Messages = m.effects.reports, m.mesh.Events(), m.mesh.Messages()
+	r.Effects, r.Events, r.Messages, r.Pace = m.effects.reports, m.mesh.Events(), m.mesh.Messages(), m.pace.advice
 	switch {
 	case m.err != nil:
 		r.Phase = Ended

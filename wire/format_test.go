@@ -155,7 +155,12 @@ func (d *byDocument) packet(flags, stride int) {
 	d.line("packet tag %#04x seq %d", d.little(2), d.little(2))
 	if flags&1 != 0 {
 		seq := d.little(2)
-		d.line("echo of %d held %d µs", seq, d.uvarint(new(big.Int).Sub(power(32), big.NewInt(1))))
+		held := d.uvarint(new(big.Int).Sub(power(32), big.NewInt(1)))
+		lead := int(d.little(2))
+		if lead >= 1<<15 {
+			lead -= 1 << 16
+		}
+		d.line("echo of %d held %d µs lead %d/64 load %d/64", seq, held, lead, d.u8())
 	}
 	if flags&2 != 0 {
 		lengths := d.runs(stride, flags&0x20 != 0)

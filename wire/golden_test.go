@@ -151,7 +151,7 @@ func describePacket(p *wire.Packet, stride int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "packet tag %#04x seq %d\n", p.Tag, p.Seq)
 	if p.Echo.Set {
-		fmt.Fprintf(&b, "echo of %d held %d µs\n", p.Echo.Seq, p.Echo.HeldMicros)
+		fmt.Fprintf(&b, "echo of %d held %d µs lead %d/64 load %d/64\n", p.Echo.Seq, p.Echo.HeldMicros, p.Echo.Lead, p.Echo.Load)
 	}
 	for _, r := range p.Runs {
 		fmt.Fprintf(&b, "run of %d from %d for %d:", r.Participant, r.First, r.Count)

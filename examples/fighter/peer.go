@@ -21,6 +21,9 @@ import (
 // on it where the players meet.
 const matchID = 0x66696768746572
 
+// catchUp is how many ticks are made up for at most when the loop was held up.
+const catchUp = 3
+
 // peer is one side of a match: the loop that a game would have.
 type peer struct {
 	self     driftback.Peer
@@ -60,10 +63,10 @@ func (p *peer) config() session.Config[sim.State, sim.Input] {
 	o := p.o
 	var nonce [8]byte
 	_, _ = rand.Read(nonce[:]) // never fails, by its own documentation
-	// Two that play at different rates, or to different ends, would wait for each other.
-	game := fmt.Sprintf("fighter, %d ticks a second, to the end", o.rate)
+	// Two that play to different ends would wait for each other.
+	game := "fighter, to the end"
 	if o.ticks > 0 {
-		game = fmt.Sprintf("fighter, %d ticks a second, to tick %d", o.rate, o.ticks)
+		game = fmt.Sprintf("fighter, to tick %d", o.ticks)
 	}
 	match := uint64(matchID + 2*p.bout)
 	if p.choosing == nil {
@@ -73,8 +76,14 @@ func (p *peer) config() session.Config[sim.State, sim.Input] {
 		Step: sim.Step, Start: sim.Start, Valid: sim.Input.Valid,
 		Self: p.self, Players: []driftback.Peer{0, 1},
 		Match: match, Game: game, Nonce: binary.LittleEndian.Uint64(nonce[:]) | 1,
-		InputDelay: o.delay, PredictionWindow: o.window, JoinTimeout: o.wait,
+		InputDelay: o.delay, PredictionWindow: o.window, JoinTimeout: o.wait, TickRate: o.rate, Clock: sinceNew(),
 	}
+}
+
+// sinceNew returns a clock.
+func sinceNew() func() time.Duration {
+	start := time.Now()
+	return func() time.Duration { return time.Since(start) }
 }
 
 // outcome is how a match that reached its last tick ended.
@@ -88,19 +97,25 @@ type outcome struct {
 // way.
 func (p *peer) play(ctx context.Context) (outcome, error) {
 	start := time.Now()
-	ticks := time.NewTicker(time.Second / time.Duration(p.o.rate))
-	defer ticks.Stop()
+	period := time.Second / time.Duration(p.o.rate)
+	next := period // when the next tick is due
+	timer := time.NewTimer(next)
+	defer timer.Stop()
 	nextReport := time.Second
 	for {
 		select {
 		case <-ctx.Done():
 			p.match.Leave()
 			return outcome{}, errInterrupted
-		case <-ticks.C:
+		case <-timer.C:
 		}
 		p.obey()
 		now := time.Since(start)
 		r, ready, err := p.turn(now)
+		// The one who is behind plays faster and the one ahead slower. Held up for long, the ticks
+		// that were missed are not made up for.
+		next = max(next, now-catchUp*period) + time.Duration(float64(period)/r.Pace.Rate)
+		timer.Reset(next - time.Since(start))
 		p.deepest = max(p.deepest, r.Rerun.Len())
 		p.show(&r, now, err)
 		if now >= nextReport {
