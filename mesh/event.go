@@ -42,6 +42,9 @@ const (
 	Paused
 	Resumed
 	SpeedChanged
+	// DelayChanged: from now on another input delay is used for a participant of this
+	// peer's. The floor above finds it: see [Mesh.Note].
+	DelayChanged
 )
 
 // eventKinds has each kind's name, in a few lower-case words, and whether it is routine:
@@ -62,6 +65,7 @@ var eventKinds = [...]struct {
 	Paused:          {"match paused", true},
 	Resumed:         {"match resumed", true},
 	SpeedChanged:    {"speed changed", true},
+	DelayChanged:    {"input delay changed", true},
 }
 
 // String returns the kind as a few lower-case words.
@@ -82,10 +86,12 @@ type Event struct {
 	Tick driftback.Tick
 	// Err is set for PeerDown and PeerLeft.
 	Err error
-	// Participant of Peer gave the entry, and Speed is what the speed is since, in
-	// eighths of the normal one: set for Paused, Resumed and SpeedChanged.
+	// Participant of Peer gave the entry for Tick, and Speed is what the speed is since, in
+	// eighths of the normal one: set for Paused, Resumed and SpeedChanged. For DelayChanged
+	// it has an input delay of Delay ticks as Tick runs, and after it.
 	Participant driftback.Participant
 	Speed       int
+	Delay       int
 }
 
 // Events returns what has happened since the Flush before the last Poll, in order. The
@@ -93,8 +99,8 @@ type Event struct {
 func (m *Mesh) Events() []Event { return m.events }
 
 // EventsDropped returns how many events did not fit into one Poll. Only routine ones are
-// ever dropped: a link that came up or went down, a peer that joined, and entries, whose
-// outcome can be asked for.
+// ever dropped: a link that came up or went down, a peer that joined, and entries and
+// delays, whose outcome can be asked for.
 func (m *Mesh) EventsDropped() int { return m.eventsDropped }
 
 // Note adds an event that the floor above has found, as it is.

@@ -27,8 +27,8 @@ type startState struct {
 // hello returns this peer's hello.
 func (m *Mesh) hello() wire.Hello {
 	h := wire.Hello{Match: m.cfg.Match, Nonce: m.cfg.Nonce, Settings: m.cfg.Settings}
-	for _, p := range m.own {
-		h.Delays = append(h.Delays, wire.Delay{Participant: p, Ticks: m.cfg.Delay})
+	for i, p := range m.own {
+		h.Delays = append(h.Delays, wire.Delay{Participant: p, Ticks: m.cfg.delay(i)})
 	}
 	return h
 }
@@ -163,8 +163,8 @@ func hex(v uint64) string { return fmt.Sprintf("%016x", v) }
 // all that was agreed and the tag that its packets carry.
 func (m *Mesh) agree() {
 	nonces := map[driftback.Peer]uint64{m.cfg.Self: m.cfg.Nonce}
-	for _, p := range m.own {
-		m.delays[p] = m.cfg.Delay
+	for i, p := range m.own {
+		m.delays[p] = m.cfg.delay(i)
 	}
 	for i := range m.links {
 		l := &m.links[i]
@@ -222,8 +222,9 @@ func (m *Mesh) known() []wire.Setting {
 // Seed returns the hash of every peer's nonce, once the phase is [Agreeing].
 func (m *Mesh) Seed() uint64 { return m.seed }
 
-// Delay returns a participant's input delay in ticks, once the phase is
-// [Agreeing]. Its inputs for ticks below that are held, and neutral.
+// Delay returns the input delay in ticks with which a participant began, once the phase
+// is [Agreeing]. Its inputs for ticks below that are held, and neutral. What it is later
+// concerns nobody but its owner, who publishes the inputs.
 func (m *Mesh) Delay(p driftback.Participant) int { return m.delays[p] }
 
 // Begin says from which state this peer starts: its fingerprint, unless

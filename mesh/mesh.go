@@ -97,6 +97,7 @@ func New(c Config) (*Mesh, error) {
 	}
 	m := &Mesh{cfg: c, span: driftback.Tick(2*(c.Window+MaxDelay) + 1)}
 	m.cfg.Players = slices.Clone(c.Players)
+	m.cfg.Delays = slices.Clone(c.Delays)
 	m.cfg.Settings = withRoster(c.Settings, c.Players)
 	// While the owner has not yet read what one Poll brought, the confirmed tick may
 	// move by almost a span and inputs come from almost a span beyond that. A power of

@@ -76,8 +76,22 @@ type Config[S any, I comparable] struct {
 
 	// InputDelay is how many ticks after it was read an input takes effect: 0 to
 	// mesh.MaxDelay. 0 is no delay. A participant's first InputDelay ticks run on the
-	// zero input. Peers may differ.
-	InputDelay int
+	// zero input. InputDelays has one for each participant that this peer plays, in order,
+	// in place of it. Peers may differ. See [Lockstep.SetInputDelay] for what may change
+	// later.
+	InputDelay  int
+	InputDelays []int
+	// AdaptDelay has the input delays follow the links as they are. The zero value leaves
+	// them alone. Peers may differ.
+	AdaptDelay AdaptDelay
+	// Fill makes the inputs that are missing where an input delay has become longer, from
+	// the last one that was published: without what was pressed just then, say. Nil
+	// repeats it, as the others guess. Merge puts what was read where an input delay has
+	// become shorter, and whose tick has an input already, into the next input that is
+	// published: the buttons that were pressed, say. Nil leaves it out. What they return
+	// must be an input that Valid knows, or the match ends. Peers may differ.
+	Fill  func(last I) I
+	Merge func(into, discarded I) I
 	// PredictionWindow is how many ticks may run beyond the confirmed ones: 1 to
 	// mesh.MaxWindow, 0 is DefaultWindow, None waits for every input and needs an
 	// InputDelay of at least 1. Alike.
@@ -158,15 +172,14 @@ func (c Config[S, I]) filled() (Config[S, I], error) {
 		c.Redundancy = 0
 	}
 	c.Players = slices.Clone(c.Players)
+	if err := c.fillDelays(); err != nil {
+		return c, err
+	}
 	switch {
 	case c.Step == nil:
 		return c, errors.New("session: Step is nil: it must be the game's step function")
-	case c.InputDelay < 0 || c.InputDelay > mesh.MaxDelay:
-		return c, fmt.Errorf("session: InputDelay is %d ticks: 0 to %d are allowed", c.InputDelay, mesh.MaxDelay)
 	case c.PredictionWindow != None && (c.PredictionWindow < 1 || c.PredictionWindow > mesh.MaxWindow):
 		return c, fmt.Errorf("session: PredictionWindow is %d ticks: 1 to %d, 0 for %d, or None", c.PredictionWindow, mesh.MaxWindow, DefaultWindow)
-	case c.PredictionWindow == None && c.InputDelay < 1:
-		return c, fmt.Errorf("session: InputDelay is %d ticks and PredictionWindow is None: without predictions a tick needs inputs that were read before it, so the delay must be at least 1", c.InputDelay)
 	case c.TickRate < 1 || c.TickRate > maxTickRate:
 		return c, fmt.Errorf("session: TickRate is %d ticks a second: 1 to %d, or 0 for %d", c.TickRate, maxTickRate, DefaultTickRate)
 	case c.AtLimit > Halt:

@@ -54,6 +54,7 @@ const (
 	Paused          = mesh.Paused
 	Resumed         = mesh.Resumed
 	SpeedChanged    = mesh.SpeedChanged
+	DelayChanged    = mesh.DelayChanged
 )
 
 // Message is what a peer's game has sent with [Lockstep.Send].
@@ -65,8 +66,12 @@ type Result struct {
 	Phase Phase
 	// Tick is the next tick to run, Confirmed the first that lacks an input.
 	Tick, Confirmed driftback.Tick
-	// InputFor is the tick for which the inputs were published; set when Advanced.
-	InputFor driftback.Tick
+	// InputFor has, for each participant that this peer plays, in order, the tick for
+	// which its input was published: that of the tick that ran and its input delay. While
+	// a delay that has become shorter takes effect that tick has its input already: then
+	// it is the tick into whose input Config.Merge puts it, or None if it was discarded.
+	// Set when Advanced.
+	InputFor []driftback.Tick
 	// Rerun are the ticks that were run again.
 	Rerun rewind.Span
 	// WaitingFor are the participants whose inputs are missing when Stalled.

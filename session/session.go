@@ -31,6 +31,7 @@ type Lockstep[S any, I comparable] struct {
 	hasher *fingerprint.Hasher[S] // nil: fingerprints are off
 	kept   kept[S]
 	own    []driftback.Participant
+	delays delays[I]
 
 	begun    bool
 	supplied []driftback.Tick // by participant: the first input not handed to the loop
@@ -73,7 +74,7 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 	}
 	m.mesh, err = mesh.New(mesh.Config{
 		Transport: c.Transport, Self: c.Self, Players: c.Players,
-		Stride: m.inputs.Size(), Delay: c.InputDelay, Window: int(c.window()), Redundancy: c.Redundancy,
+		Stride: m.inputs.Size(), Delays: c.InputDelays, Window: int(c.window()), Redundancy: c.Redundancy,
 		FingerprintEvery: c.FingerprintEvery, History: c.History,
 		Match: c.Match, Settings: m.settings(), Nonce: c.Nonce,
 		PeerTimeout: c.PeerTimeout, RejoinGrace: c.RejoinGrace, JoinTimeout: c.JoinTimeout,
@@ -87,6 +88,7 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 			m.own = append(m.own, driftback.Participant(p))
 		}
 	}
+	m.delays = newDelays[I](c.InputDelays, c.AdaptDelay, c.window())
 	// The log must hold what the mesh may hold before the loop has taken it.
 	m.log, err = inputlog.New(inputlog.Config[I]{Participants: len(c.Players), Depth: m.mesh.Kept(), Predict: c.predict()})
 	if err != nil {
@@ -204,7 +206,7 @@ func (m *Lockstep[S, I]) DesyncState(into *S) (t driftback.Tick, ok bool) {
 // now is the time since any fixed moment: it goes on from call to call, and is not the
 // length of a frame. Where it stands still no time-out ever comes. local has one input for each participant
 // that this peer plays, in order. They are used when the result is [Advanced] and
-// only then, for the tick that InputFor names; a game keeps pressed edges until
+// only then, for the ticks that InputFor names; a game keeps pressed edges until
 // they have been used. A wrong number of inputs, or one that Config.Valid refuses,
 // is an error that does not end the match.
 func (m *Lockstep[S, I]) Tick(now time.Duration, local ...I) (Result, error) {
@@ -240,6 +242,9 @@ func (m *Lockstep[S, I]) turn(now time.Duration, local []I) (Result, error) {
 	}
 	if m.begun && m.mesh.Phase() != mesh.Ended {
 		m.play(local)
+		if local != nil {
+			m.adapt(now, m.result.Phase == Advanced)
+		}
 	}
 	m.mesh.Flush()
 	return m.conclude(), m.err
@@ -327,13 +332,8 @@ func (m *Lockstep[S, I]) advance(local []I) {
 		m.stall(t)
 		return
 	}
-	for i, p := range m.own {
-		m.in = local[i]
-		m.bytes = m.inputs.Append(m.bytes[:0], &m.in)
-		if m.check(m.mesh.PublishEntry(p, m.mesh.Held(p), m.bytes, m.riding(p))); m.err != nil {
-			return
-		}
-		m.take(p)
+	if m.publish(t, local); m.err != nil {
+		return
 	}
 	started := m.read()
 	_, err := m.loop.Advance()
@@ -344,7 +344,7 @@ func (m *Lockstep[S, I]) advance(local []I) {
 	m.advanced++
 	m.paced(false)
 	m.result.Phase = Advanced
-	m.result.InputFor = t + driftback.Tick(m.cfg.InputDelay)
+	m.result.InputFor = m.delays.inputFor
 }
 
 // within reports whether the prediction window allows tick t to run.

@@ -15,6 +15,9 @@ type Stats struct {
 	// Advanced and Stalled count the calls of Tick, once the match was being played,
 	// that ran a tick and that could not.
 	Advanced, Stalled uint64
+	// Filled, Discarded and Merged count the inputs that changes of input delays made up,
+	// left out, and put into another; see Config.Fill and Config.Merge.
+	Filled, Discarded, Merged uint64
 	// Loop counts steps, rollbacks and their depths.
 	Loop rewind.Counts
 	// Agreed is the newest tick to whose fingerprint every peer has agreed.
@@ -47,6 +50,7 @@ func (m *Lockstep[S, I]) Stats() Stats {
 	s := Stats{
 		Tick: m.loop.Next(), Confirmed: m.confirmed(),
 		Advanced: m.advanced, Stalled: m.stalled,
+		Filled: m.delays.filled, Discarded: m.delays.discarded, Merged: m.delays.merged,
 		Loop: m.loop.Counts(), Agreed: m.mesh.Agreed(),
 		EffectsDropped: m.effects.dropped, EventsDropped: uint64(m.mesh.EventsDropped()),
 		Refused:  m.mesh.Refused(),
