@@ -61,6 +61,10 @@ type Config struct {
 	// for how long after that it may come back, and JoinTimeout how long the handshake
 	// may take; None waits for ever.
 	PeerTimeout, RejoinGrace, JoinTimeout time.Duration
+	// PlayOn: of three peers or more, those that are left go on without one that is
+	// lost or leaves, if they play more than half of the participants. It must be alike
+	// on every peer.
+	PlayOn bool
 	// Valid reports whether the bytes, of length Stride, are an input that the game
 	// knows. Nil knows all.
 	Valid func(in []byte) bool

@@ -72,6 +72,18 @@ func (m *Mesh) receiveControl(l *link, b []byte) {
 		m.receiveLeave(l, c)
 	case wire.Disagree:
 		m.receiveDisagree(l, c)
+	case wire.Accuse:
+		m.receiveAccuse(l, c)
+	case wire.Prepare:
+		m.receivePrepare(l, c)
+	case wire.Promise:
+		m.receivePromise(l, c)
+	case wire.Propose:
+		m.receivePropose(l, c)
+	case wire.Accepted:
+		m.receiveAccepted(l, c)
+	case wire.Decide:
+		m.receiveDecide(l, c)
 	default: // a transfer, and nobody here has one
 		m.refuse(Malformed)
 	}
@@ -93,6 +105,9 @@ func (m *Mesh) sendOwed() {
 			continue // nothing overtakes the hello
 		}
 		l.mail.said = true
+		if l.view.cut {
+			continue
+		}
 		if m.phase == Joining && l.past.known {
 			m.agreeIfAll()
 		}

@@ -48,7 +48,7 @@ func (m *Mesh) Last(at driftback.Tick) {
 func (m *Mesh) judgeLast() {
 	for i := range m.links {
 		l := &m.links[i]
-		if m.phase != Playing || m.last == 0 || !l.finished || l.finish.At == m.last {
+		if m.phase != Playing || m.last == 0 || !l.finished || l.finish.At == m.last || l.view.cut {
 			continue
 		}
 		m.finish.msg.At = m.last
@@ -66,7 +66,7 @@ func (m *Mesh) judgeLast() {
 func (m *Mesh) PlayOn(t driftback.Tick) {
 	for i := range m.links {
 		l := &m.links[i]
-		if m.phase != Playing || !l.finished || l.finish.At > t {
+		if m.phase != Playing || !l.finished || l.finish.At > t || l.view.cut {
 			continue
 		}
 		m.end(&MismatchError{Peer: l.peer, Setting: "the last tick", Ours: "none", Theirs: fmt.Sprint(l.finish.At)},
@@ -98,8 +98,9 @@ func (m *Mesh) judgeFinish() {
 	for i := range m.links {
 		l := &m.links[i]
 		// Until then it may come back, and need this peer's inputs.
-		gone := m.longEnough(l.silence) || l.next != nil
+		gone := m.longEnough(l.silence) || l.next != nil || l.view.left
 		switch {
+		case l.view.cut:
 		case !l.finished:
 			if !gone {
 				return
@@ -162,6 +163,10 @@ func (m *Mesh) receiveLeave(l *link, leave wire.Leave) {
 	case leaveRefused:
 		m.endTold(l, leave, ErrRefused, wire.Leave{Reason: leaveRefused, Text: "another peer refused the match"})
 	default:
+		if m.playsOn() {
+			m.leaves(l, &ToldError{Peer: l.peer, Tick: leave.Tick, Words: leave.Text, Err: ErrPeerLeft})
+			return
+		}
 		m.note(Event{Kind: PeerLeft, Peer: l.peer, Err: &ToldError{Peer: l.peer, Tick: leave.Tick, Words: leave.Text, Err: ErrPeerLeft}})
 		m.endTold(l, leave, ErrPeerLeft, wire.Leave{Reason: leaveLeft, Text: "another peer left"})
 	}
@@ -181,7 +186,7 @@ func (m *Mesh) end(err error, leave wire.Leave) {
 	leave.Text = sendable(leave.Text)
 	m.sendOwed()
 	for i := range m.links {
-		if l := &m.links[i]; l.up && !m.sendControl(l, leave) {
+		if l := &m.links[i]; l.up && !l.view.cut && !m.sendControl(l, leave) {
 			l.owed, l.leave = l.owed|owesLeave, leave
 		}
 	}

@@ -31,6 +31,8 @@ var (
 	// on the reliable channel could not be understood, or that it sent nothing but
 	// inputs that the game does not know, or entries that it may not give.
 	ErrRefused = errors.New("mesh: the match has been refused")
+	// ErrCutOff means that the others go on without this peer: see [CutOffError].
+	ErrCutOff = errors.New("mesh: this peer has been cut off")
 	// ErrInternal means that an invariant of the mesh's own is broken.
 	ErrInternal = errors.New("mesh: internal error")
 )
@@ -131,6 +133,8 @@ type LostError struct {
 	Silence time.Duration
 	// Down is why its link went down; nil if it did not, or if the transport does not say.
 	Down error
+	// Alone: the others that were left would have gone on without it, and were too few.
+	Alone bool
 }
 
 func (e *LostError) Error() string {
@@ -139,6 +143,9 @@ func (e *LostError) Error() string {
 	}
 	text := fmt.Sprintf("%v: nothing from peer %d for %v, its inputs end at tick %d",
 		ErrPeerLost, e.Peer, e.Silence.Round(time.Millisecond), e.Tick)
+	if e.Alone {
+		text += ", and those that are left are no majority"
+	}
 	if e.Down != nil {
 		text += fmt.Sprintf(", and its link went down: %v", e.Down)
 	}
@@ -150,3 +157,29 @@ func (e *LostError) Is(target error) bool { return target == ErrPeerLost }
 
 // Unwrap returns Down.
 func (e *LostError) Unwrap() error { return e.Down }
+
+// CutOffError means that the others have agreed to go on without this peer, or at a tick
+// that it had left behind. It is an [ErrCutOff].
+type CutOffError struct {
+	// View is the number of what they agreed on, and By who said so.
+	View int
+	By   driftback.Peer
+	// Self: this peer is cut, from Tick on, the first tick that its Participant does not
+	// play. Otherwise another's Participant is, and this peer had Confirmed more.
+	Self        bool
+	Participant driftback.Participant
+	Tick        driftback.Tick
+	Confirmed   driftback.Tick
+}
+
+func (e *CutOffError) Error() string {
+	if e.Self {
+		return fmt.Sprintf("%v: in view %d, of which peer %d tells, participant %d does not play from tick %d on",
+			ErrCutOff, e.View, e.By, e.Participant, e.Tick)
+	}
+	return fmt.Sprintf("%v: in view %d, of which peer %d tells, participant %d does not play from tick %d on, and this peer has confirmed every tick below %d with it",
+		ErrCutOff, e.View, e.By, e.Participant, e.Tick, e.Confirmed)
+}
+
+// Is makes errors.Is(err, ErrCutOff) hold.
+func (e *CutOffError) Is(target error) bool { return target == ErrCutOff }

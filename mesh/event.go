@@ -12,7 +12,7 @@ import (
 const maxEvents = 64
 
 // maxImportant is how many important ones one peer can give rise to in one Poll.
-const maxImportant = 5
+const maxImportant = 6
 
 // EventKind says what an [Event] is.
 type EventKind uint8
@@ -32,7 +32,8 @@ const (
 	PeerFinished
 	// PeerJoined: the peer's hello has come, and its settings are ours.
 	PeerJoined
-	// PeerLeft: the peer has left the match before its end.
+	// PeerLeft: the peer has left the match before its end, or has lost it: then Err is
+	// nil.
 	PeerLeft
 	// PeerRematch: the peer has gone on to another match over this link, and waits
 	// there.
@@ -45,6 +46,9 @@ const (
 	// DelayChanged: from now on another input delay is used for a participant of this
 	// peer's. The floor above finds it: see [Mesh.Note].
 	DelayChanged
+	// PeerCut: the others have agreed to go on without the peer, which does not play Tick
+	// any more. Its participants may differ by a few ticks: see [Mesh.Cut].
+	PeerCut
 )
 
 // eventKinds has each kind's name, in a few lower-case words, and whether it is routine:
@@ -66,6 +70,7 @@ var eventKinds = [...]struct {
 	Resumed:         {"match resumed", true},
 	SpeedChanged:    {"speed changed", true},
 	DelayChanged:    {"input delay changed", true},
+	PeerCut:         {"cut", false},
 }
 
 // String returns the kind as a few lower-case words.
@@ -81,7 +86,8 @@ type Event struct {
 	Kind EventKind
 	Peer driftback.Peer
 	// Tick is the first for which an input of the peer's was missing, for PeerFinished the
-	// first that does not run, and 0 before a match is played.
+	// first that does not run, for PeerCut the first that the peer does not play, and 0
+	// before a match is played.
 	// For Paused, Resumed and SpeedChanged it is that of the entry, and for DelayChanged
 	// the first that runs with the new delay.
 	Tick driftback.Tick

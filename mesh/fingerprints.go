@@ -95,7 +95,7 @@ func (f *fingerprints) full(links []link) bool {
 		return true
 	}
 	for i := range links {
-		if f.next-links[i].prints.acked >= uint64(len(f.ring)) {
+		if f.next-links[i].prints.acked >= uint64(len(f.ring)) && !links[i].view.cut {
 			return true // one more would overwrite one that may have to be sent again
 		}
 	}
@@ -133,7 +133,9 @@ func (m *Mesh) Fingerprint(t driftback.Tick, sum uint64) error {
 	f.ring[f.next%uint64(len(f.ring))] = sum
 	f.next++
 	for i := range m.links {
-		m.compareSums(&m.links[i])
+		if !m.links[i].view.cut {
+			m.compareSums(&m.links[i])
+		}
 	}
 	m.updateAgreed()
 	return nil
@@ -210,7 +212,9 @@ func (m *Mesh) compareSums(l *link) {
 func (m *Mesh) updateAgreed() {
 	m.prints.agreed = m.prints.next
 	for i := range m.links {
-		m.prints.agreed = min(m.prints.agreed, m.links[i].prints.compared)
+		if !m.links[i].view.cut {
+			m.prints.agreed = min(m.prints.agreed, m.links[i].prints.compared)
+		}
 	}
 }
 

@@ -24,6 +24,7 @@ const (
 	fuzzDisputing
 	fuzzInterrupted
 	fuzzFar
+	fuzzVoting
 	fuzzPhases
 )
 
@@ -33,6 +34,7 @@ func fuzzed(t *testing.T, phase byte) *match {
 	m := newMatch(t, 3, func(c *Config) {
 		c.FingerprintEvery, c.History, c.Window, c.Redundancy = 2, 4, 4, 2
 		c.RejoinGrace, c.Delay = time.Hour, int(c.Self)
+		c.PlayOn = phase == fuzzVoting
 		c.Valid = func(in []byte) bool { return in[0] != 0xff }
 		c.ValidEntry = func(_ driftback.Participant, e wire.Entry) bool { return e != wire.EntryResume }
 	})
@@ -81,6 +83,11 @@ func fuzzed(t *testing.T, phase byte) *match {
 	}
 	for _, s := range m.seats[1:] {
 		s.closed = true
+	}
+	if phase == fuzzVoting {
+		a.give(m.seats[2], wire.Leave{Reason: leaveLeft})
+		a.turn()
+		require.NotZero(t, a.mesh.views.round.ballot)
 	}
 	return m
 }
@@ -148,6 +155,28 @@ func FuzzReceive(f *testing.F) {
 			f.Add(append([]byte{phase}, message(reliable, b)...))
 		}
 	}
+	control := func(c wire.Control) []byte {
+		b, err := wire.AppendControl(nil, c)
+		require.NoError(f, err)
+		return message(reliable, b)
+	}
+	cut := wire.Value{Cuts: []wire.Cut{{Participant: 2, Tick: 7}}}
+	var votes []byte
+	for _, c := range []wire.Control{
+		wire.Accuse{Silent: 4, Left: 4}, wire.Promise{View: 1, Ballot: 0x100, Held: cut.Cuts},
+		wire.Accepted{View: 1, Ballot: 0x100}, wire.Decide{View: 1, Value: cut}, wire.Accuse{View: 1},
+	} {
+		votes = append(votes, control(c)...)
+	}
+	f.Add(append([]byte{fuzzVoting}, append(votes, all...)...))
+	votes = nil
+	for _, c := range []wire.Control{
+		wire.Prepare{View: 1, Ballot: 0x201, Lost: 4}, wire.Propose{View: 1, Ballot: 0x201, Value: cut}, wire.Prepare{View: 1, Ballot: 0x301, Lost: 5, Bound: true},
+		wire.Promise{View: 1, Ballot: 0x400, Held: cut.Cuts, Accepted: &cut, AcceptedBallot: 0x201}, wire.Decide{View: 1},
+	} {
+		votes = append(votes, control(c)...)
+	}
+	f.Add(append([]byte{fuzzVoting}, append(votes, all...)...))
 	for phase := range byte(fuzzPhases) {
 		f.Add(append([]byte{phase}, all...))
 		f.Add(append([]byte{phase}, message(down, nil)...))

@@ -54,7 +54,7 @@ func sorted(settings []wire.Setting) []wire.Setting {
 func (m *Mesh) receiveHello(l *link, h wire.Hello) {
 	same := l.hello != nil && matchIn(l.hello) == matchIn(&h)
 	switch {
-	case l.greeted && (same || matchIn(&h) == l.past || m.phase != Ended && !l.finished && !l.left):
+	case l.greeted && (same || matchIn(&h) == l.past || m.phase != Ended && !l.finished && !l.left && !l.view.left):
 		// One hello for each time the link comes up, and one more when the peer is through:
 		// whoever goes on before that leaves first.
 		m.refuse(Malformed)
@@ -83,6 +83,14 @@ func (m *Mesh) receiveHello(l *link, h wire.Hello) {
 			l.mail.met = true
 			m.keep(l, h)
 			m.judgeFinish()
+			return
+		case m.playsOn():
+			if m.leaves(l, nil); h.Match == m.cfg.Match {
+				m.turnAway(l)
+				return
+			}
+			l.mail.met = true
+			m.keep(l, h)
 			return
 		default:
 			m.end(&LostError{Peer: l.peer, Tick: m.heldFrom(l)}, wire.Leave{Reason: leaveLost, Text: fmt.Sprintf("peer %d came back without the match", l.peer)})

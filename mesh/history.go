@@ -18,13 +18,15 @@ type history struct {
 	// held is the first tick that is not held. Everything below it is final.
 	held driftback.Tick
 	end  driftback.Tick // the first tick beyond all that have come
+	// limit is the first tick that does not count now, whatever has come for it.
+	limit driftback.Tick
 	// entries are what the participant did to the match itself on these ticks.
 	entries entries
 }
 
 func newHistory(stride, depth int) history {
 	return history{
-		stride: stride, mask: driftback.Tick(depth - 1),
+		stride: stride, mask: driftback.Tick(depth - 1), limit: never,
 		ring: make([]byte, stride*depth), came: make([]bool, depth), entries: entries{ring: make([]byte, depth)},
 	}
 }
@@ -49,11 +51,35 @@ func (h *history) put(t driftback.Tick, in []byte) bool {
 	h.entries.ring[t&h.mask] = 0
 	h.came[t&h.mask] = true
 	h.end = max(h.end, t+1)
-	for h.came[h.held&h.mask] {
+	h.advance()
+	return true
+}
+
+// advance moves held past what has come.
+func (h *history) advance() {
+	for h.held < h.limit && h.came[h.held&h.mask] {
 		h.came[h.held&h.mask] = false
 		h.held++
 	}
-	return true
+}
+
+// setLimit makes what has come for tick t and later not count until the limit is
+// another. t is less than a ring's length below held.
+func (h *history) setLimit(t driftback.Tick) {
+	h.limit = t
+	for h.held > t {
+		h.held--
+		h.came[h.held&h.mask] = true
+	}
+	h.advance()
+}
+
+// cut drops what has come for tick t and later for good.
+func (h *history) cut(t driftback.Tick) {
+	h.setLimit(min(t, h.held))
+	for ; t < h.end; t++ {
+		h.came[t&h.mask] = false
+	}
 }
 
 // append takes the input of the first tick not held.

@@ -49,6 +49,7 @@ type link struct {
 	pace              heardPace
 	stats             LinkStats
 	prints            linkPrints
+	view              linkView
 }
 
 // owed is what has still to be sent on the reliable channel.

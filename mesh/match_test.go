@@ -43,7 +43,9 @@ type seat struct {
 	lose func(to *seat, p *wire.Packet) bool
 	// closed: nothing arrives from this seat any more, as if it had crashed.
 	closed bool
-	log    []sent
+	// apart are those to which nothing gets from this seat.
+	apart map[driftback.Peer]bool
+	log   []sent
 	// wrong is the tick from which on the seat's states differ; 0: none.
 	wrong driftback.Tick
 
@@ -275,7 +277,7 @@ func (s *seat) Send(to driftback.Peer, b []byte) {
 	require.NoError(s.match.t, p.Parse(b, s.config.Stride))
 	s.log = append(s.log, sent{to: to, size: len(b), packet: p})
 	far := s.seatOf(to)
-	if far == nil || far.closed || s.lose != nil && s.lose(far, p) {
+	if far == nil || far.closed || s.apart[to] || s.lose != nil && s.lose(far, p) {
 		return
 	}
 	far.inbox = append(far.inbox, transport.Message{Kind: transport.Datagram, From: s.self, Data: bytes.Clone(b)})
@@ -288,7 +290,7 @@ func (s *seat) SendReliable(to driftback.Peer, b []byte) error {
 	c, err := wire.ParseControl(b)
 	require.NoError(s.match.t, err)
 	s.log = append(s.log, sent{to: to, size: len(b), control: c})
-	if far := s.seatOf(to); far != nil && !far.closed {
+	if far := s.seatOf(to); far != nil && !far.closed && !s.apart[to] {
 		far.inbox = append(far.inbox, transport.Message{Kind: transport.Reliable, From: s.self, Data: bytes.Clone(b)})
 	}
 	return nil

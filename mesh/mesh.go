@@ -72,6 +72,7 @@ type Mesh struct {
 	finish       finishState
 	last         driftback.Tick // where this peer is going to finish; 0: not known
 	dispute      dispute
+	views        views
 	pace         ownPace
 
 	avoid         string // the tag of the match before, in hexadecimal; "": there was none
@@ -137,6 +138,7 @@ func New(c Config) (*Mesh, error) {
 	m.delays = make([]int, len(c.Players))
 	m.events = make([]Event, 0, maxEvents+maxImportant*len(m.links))
 	m.prints.init(&m.cfg, m.links)
+	m.initViews()
 	m.runs = make([]byte, 0, min(len(m.own)*depth*c.Stride, wire.MaxDecoded))
 	m.entries = make([]byte, 0, len(m.own)*min(depth, wire.MaxRunTicks))
 	if len(m.links) == 0 {
@@ -182,6 +184,7 @@ func (m *Mesh) Poll(now time.Duration) {
 	if m.phase == Ended {
 		return
 	}
+	m.fill()
 	m.judge(passed)
 }
 
@@ -191,8 +194,13 @@ func (m *Mesh) receive(msg transport.Message) {
 		m.refuse(Stranger)
 		return
 	}
+	if l.view.cut && m.phase != Ended {
+		m.receiveCut(l, msg)
+		return
+	}
 	switch msg.Kind {
 	case transport.Up:
+		l.view.silent, l.view.gone, l.view.deaf = 0, 0, true // it says so again
 		l.up, l.greeted, l.downWhy = true, false, nil
 		l.early, l.next = nil, nil // they may have been another process's; they are sent again
 		l.mail, l.owed = mail{}, l.owed&^owesLeave

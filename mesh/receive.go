@@ -21,9 +21,10 @@ func (m *Mesh) receivePacket(l *link, b []byte) {
 		m.refuse(Early)
 		return
 	case tag != m.tag:
-		m.refuse(OtherMatch)
+		m.receiveOtherView(l, tag)
 		return
 	}
+	l.view.known = m.views.number
 	p := &m.incoming
 	if err := p.Parse(b, m.cfg.Stride); err != nil {
 		m.refuse(Malformed)
@@ -64,11 +65,13 @@ func (m *Mesh) receiveAck(l *link, a *wire.Ack) {
 		}
 		return
 	}
-	m.refuse(BadAck)
+	if !m.receiveSharedAck(l, a) {
+		m.refuse(BadAck)
+	}
 }
 
 func (m *Mesh) receiveRun(l *link, r *wire.Run) {
-	if int(r.Participant) >= len(m.cfg.Players) || m.cfg.Players[r.Participant] != l.peer {
+	if !m.supplies(l, r) {
 		m.refuse(NotOwner)
 		return
 	}
@@ -79,7 +82,7 @@ func (m *Mesh) receiveRun(l *link, r *wire.Run) {
 		e := entryOf(r, i)
 		switch {
 		case h.contradicts(t, in, e):
-			m.halt(l, &ConflictError{Participant: r.Participant, Tick: t, Had: h.at(t), Got: in, HadEntry: h.entry(t), GotEntry: e})
+			m.halt(&ConflictError{Participant: r.Participant, Tick: t, Had: h.at(t), Got: in, HadEntry: h.entry(t), GotEntry: e})
 			return
 		case t < h.held: // again
 		case t >= m.Confirmed()+m.span:
@@ -100,8 +103,9 @@ func (m *Mesh) receiveRun(l *link, r *wire.Run) {
 	}
 }
 
-// halt ends the match because of evidence against a peer, which borrows the inputs.
-func (m *Mesh) halt(l *link, err *ConflictError) {
-	err.Peer, err.Had, err.Got = l.peer, bytes.Clone(err.Had), bytes.Clone(err.Got)
+// halt ends the match because of evidence against whoever plays a participant. err
+// borrows the inputs.
+func (m *Mesh) halt(err *ConflictError) {
+	err.Peer, err.Had, err.Got = m.cfg.Players[err.Participant], bytes.Clone(err.Had), bytes.Clone(err.Got)
 	m.Halt(err, strings.TrimPrefix(err.Error(), "mesh: "))
 }

@@ -26,15 +26,19 @@ const (
 	FarFingerprint
 	// Flood: a game's message beyond those that may be on their way at once.
 	Flood
+	// CutOff: the message came from a peer that has been cut.
+	CutOff
+	// BadVote: a message about views that no member would send.
+	BadVote
 
 	// Refusals is the number of reasons.
-	Refusals = int(Flood) + 1
+	Refusals = int(BadVote) + 1
 )
 
 var refusalNames = [Refusals]string{
 	"malformed", "from a stranger", "of another match", "too early", "not the owner's",
 	"too far ahead", "not a valid input", "a false acknowledgement", "a fingerprint too far ahead",
-	"one message too many",
+	"one message too many", "from a peer that was cut", "not a vote",
 }
 
 // String returns the reason as a few lower-case words.

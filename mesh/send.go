@@ -51,6 +51,7 @@ func (m *Mesh) Publish(p driftback.Participant, t driftback.Tick, in []byte) err
 		return fmt.Errorf("mesh: an input of participant %d for tick %d, too far beyond the confirmed tick %d", p, t, m.Confirmed())
 	}
 	h.append(in)
+	m.fill()
 	return nil
 }
 
@@ -70,8 +71,9 @@ func (m *Mesh) Flush() {
 		return
 	}
 	for i := range m.links {
-		if l := &m.links[i]; l.up {
+		if l := &m.links[i]; l.up && !l.view.cut {
 			m.flushTo(l)
+			m.share(l)
 		}
 	}
 }
@@ -83,8 +85,9 @@ func (m *Mesh) flushTo(l *link) {
 		news = news || held > l.sent[i]
 		waits = waits || held > l.acked[i]
 	}
+	_, lacks := m.lacksShared()
 	every := heartbeat
-	if !waits && !m.lacks(l) {
+	if !waits && !m.lacks(l) && !lacks {
 		every = idleBeat
 	}
 	if l.everSent && !news && m.clock-l.lastSent < every && !m.cfg.Buggify.Fires(buggify.EarlyBeat) {
@@ -109,9 +112,7 @@ func (m *Mesh) send(l *link, news bool) {
 	p := &m.outgoing
 	p.Acks = p.Acks[:0]
 	if !m.cfg.Buggify.Fires(buggify.NoAcks) {
-		for _, q := range l.plays {
-			p.Acks = append(p.Acks, wire.Ack{Participant: q, Next: m.histories[q].held})
-		}
+		m.putAcks(l, p)
 	}
 	m.putSums(l, p)
 	for i, q := range m.own {

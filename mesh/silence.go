@@ -47,6 +47,9 @@ func (m *Mesh) judge(passed time.Duration) {
 	}
 	for i := range m.links {
 		l := &m.links[i]
+		if l.view.cut {
+			continue
+		}
 		if m.judgeBalked(l, passed); m.phase == Ended {
 			return
 		}
@@ -57,11 +60,14 @@ func (m *Mesh) judge(passed time.Duration) {
 			l.interrupted = true
 			m.note(Event{Kind: PeerInterrupted, Peer: l.peer})
 		}
-		if m.longEnough(l.silence) && !m.finish.ready && !m.dispute.open {
-			m.end(&LostError{Peer: l.peer, Tick: m.heldFrom(l), Silence: l.silence, Down: l.downWhy},
+		if m.longEnough(l.silence) && !m.finish.ready && !m.dispute.open && !m.playsOn() {
+			m.end(m.lost(l),
 				wire.Leave{Reason: leaveLost, Text: fmt.Sprintf("it lost peer %d", l.peer)})
 			return
 		}
+	}
+	if m.judgeLost(passed); m.phase == Ended {
+		return
 	}
 	m.judgeDispute()
 	if m.finish.ready {
@@ -133,7 +139,7 @@ func (m *Mesh) Blocked() bool {
 		return true
 	}
 	for i := range m.links {
-		if m.links[i].interrupted {
+		if m.links[i].interrupted && !m.links[i].view.cut {
 			return true
 		}
 	}

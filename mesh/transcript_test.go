@@ -30,7 +30,7 @@ var update = flag.Bool("update", false, "write the transcripts under testdata an
 // Transcripts -update. A line that begins with # is a comment. The others:
 //
 //	peers a b every=4            who plays, and what is alike: delay, window, redundancy, every,
-//	                             timeout, grace, join; any other name is a setting
+//	                             timeout, grace, join, lost; any other name is a setting
 //	config b delay=2 game=chess  what is not alike
 //	connect a b                  the link comes up on both sides
 //	play                         every link comes up, and the handshake is not printed
@@ -44,6 +44,10 @@ var update = flag.Bool("update", false, "write the transcripts under testdata an
 //	finish a 10: ff              as the last tick began
 //	leave a
 //	halt a: why
+//	crash a                      a says nothing any more
+//	part a b                     nothing gets from a to b or back, and neither is told
+//	meet a b                     and now it does
+//	vote b->a 101: 2             a hears b ask for ballot 101 (in hexadecimal) without peer 2
 //	drop a->b                    from now on a's datagrams to b are lost
 //	pass a->b                    and now they are not
 //	full a / room a              a's reliable channels have no room, and have some again
@@ -158,6 +162,8 @@ func (s *transcript) configOf(i int, nonce uint64) Config {
 			c.PeerTimeout = s.duration(value)
 		case "grace":
 			c.RejoinGrace = s.duration(value)
+		case "lost":
+			c.PlayOn = value == "playon"
 		case "join":
 			c.JoinTimeout = s.duration(value)
 		default:
@@ -241,6 +247,21 @@ func (s *transcript) do(line string) {
 			}
 		}
 		clear(s.skipped)
+	case "crash":
+		s.seat(args[0]).closed = true
+	case "part", "meet":
+		a, b := s.seat(args[0]), s.seat(args[1])
+		for _, to := range [][2]*seat{{a, b}, {b, a}} {
+			if to[0].apart == nil {
+				to[0].apart = map[driftback.Peer]bool{}
+			}
+			to[0].apart[to[1].self] = verb == "part"
+		}
+	case "vote":
+		from, to, _ := strings.Cut(args[0], "->")
+		ballot, err := strconv.ParseUint(args[1], 16, 64)
+		require.NoError(s.t, err)
+		s.seat(to).give(s.seat(from), wire.Prepare{View: 1, Ballot: ballot, Lost: wire.PeersOf(driftback.Peer(s.number(rest)))})
 	case "drop", "pass":
 		s.dropping[args[0]] = verb == "drop"
 	case "full":
@@ -330,12 +351,19 @@ func (s *transcript) run(participant, first, inputs string) wire.Run {
 // turn lets a peer poll and flush, and says what comes of it.
 func (s *transcript) turn(name string) {
 	seat := s.seat(name)
+	if seat.closed {
+		return
+	}
+	view := seat.mesh.View()
 	phase, confirmed, refused, blocked := seat.mesh.Phase(), seat.mesh.Confirmed(), seat.mesh.Refused(), seat.mesh.Blocked()
 	seat.mesh.Poll(s.match.now)
 	for _, e := range seat.mesh.Events() {
 		why := ""
 		if e.Err != nil && e.Err.Error() != "" {
 			why = ": " + e.Err.Error()
+		}
+		if e.Kind == PeerCut {
+			why = fmt.Sprintf(" at tick %d", e.Tick)
 		}
 		s.say("%s: %s %v%s", name, s.names[e.Peer], e.Kind, why)
 	}
@@ -346,6 +374,9 @@ func (s *transcript) turn(name string) {
 		if n > refused[r] {
 			s.say("%s refused %d: %v", name, n-refused[r], Refusal(r))
 		}
+	}
+	if v := seat.mesh.View(); v != view {
+		s.say("%s is in view %d", name, v)
 	}
 	if c := seat.mesh.Confirmed(); c > confirmed {
 		s.say("%s has confirmed every tick below %d", name, c)
@@ -463,6 +494,7 @@ func controlWords(c wire.Control) string {
 		return fmt.Sprintf("message: %s", c.Data)
 	case wire.Disagree:
 		return fmt.Sprintf("disagree: tick %d begins with %x", c.Tick, c.Sum)
+	default:
+		return viewWords(c)
 	}
-	return "?"
 }

@@ -120,6 +120,8 @@ type Config[S any, I comparable] struct {
 	// started anew has lost the match. JoinTimeout is how long
 	// the handshake may take, 0 is DefaultJoinTimeout, None is for ever.
 	PeerTimeout, RejoinGrace, JoinTimeout time.Duration
+	// WhenLost says what happens when a peer is lost or leaves. Alike.
+	WhenLost Loss
 
 	// Predict guesses an input from the participant's newest confirmed one, which is
 	// age ticks older; nil repeats it. It must be pure. Peers may differ.
@@ -180,6 +182,8 @@ func (c Config[S, I]) filled() (Config[S, I], error) {
 		return c, errors.New("session: Step is nil: it must be the game's step function")
 	case c.PredictionWindow != None && (c.PredictionWindow < 1 || c.PredictionWindow > mesh.MaxWindow):
 		return c, fmt.Errorf("session: PredictionWindow is %d ticks: 1 to %d, 0 for %d, or None", c.PredictionWindow, mesh.MaxWindow, DefaultWindow)
+	case c.WhenLost > PlayOn:
+		return c, fmt.Errorf("session: WhenLost is %d: it must be End or PlayOn", c.WhenLost)
 	case c.TickRate < 1 || c.TickRate > maxTickRate:
 		return c, fmt.Errorf("session: TickRate is %d ticks a second: 1 to %d, or 0 for %d", c.TickRate, maxTickRate, DefaultTickRate)
 	case c.AtLimit > Halt:

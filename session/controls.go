@@ -108,3 +108,19 @@ func (c *controls) correct(t, next driftback.Tick) (from driftback.Tick, wrong b
 	}
 	return from, wrong
 }
+
+// withdraw forgets every entry of tick t if one that counts there is participant p's, and
+// reports whether it did: the others have to be given anew.
+func (c *controls) withdraw(p driftback.Participant, t driftback.Tick) bool {
+	s := c.at(t)
+	if s.tick != t {
+		return false
+	}
+	for kind, e := range s.entries {
+		if e != 0 && s.by[kind] == p {
+			s.entries = entriesOf{}
+			return true
+		}
+	}
+	return false
+}

@@ -20,6 +20,7 @@ var (
 	ErrHalted      = mesh.ErrHalted
 	ErrRefused     = mesh.ErrRefused
 	ErrInternal    = mesh.ErrInternal
+	ErrCutOff      = mesh.ErrCutOff
 	// ErrState means that the saving policy, or the state's own AppendBinary, has
 	// failed. The error that wraps it says which and why.
 	ErrState = errors.New("session: the state cannot be kept or hashed")
@@ -48,6 +49,9 @@ type ToldError = mesh.ToldError
 
 // LostError means that a peer is lost, and names it. It is an [ErrPeerLost].
 type LostError = mesh.LostError
+
+// CutOffError means that the others go on without this peer. It is an [ErrCutOff].
+type CutOffError = mesh.CutOffError
 
 // DesyncError means that two peers' confirmed states differ: a step that is not
 // pure, or two programs that are not the same.

@@ -73,11 +73,13 @@ type oracle struct {
 	delays []int
 	step   driftback.Step[state, input]
 	states [4096]state
+	cuts   map[int]driftback.Tick // by participant: the first tick it does not play
 }
 
 func (o *oracle) at(t driftback.Tick) *state {
 	var pass driftback.Pass
 	in := make([]input, len(o.delays))
+	statuses := make([]driftback.Status, len(o.delays))
 	if o.next == 0 {
 		o.states[0] = o.state
 	}
@@ -87,8 +89,12 @@ func (o *oracle) at(t driftback.Tick) *state {
 			if o.next >= driftback.Tick(delay) {
 				in[p] = o.inputs(p, o.next)
 			}
+			statuses[p] = driftback.Playing
+			if cut, ok := o.cuts[p]; ok && o.next >= cut {
+				in[p], statuses[p] = input{}, driftback.Replaced
+			}
 		}
-		pass.Begin(o.next, nil)
+		pass.Begin(o.next, statuses)
 		o.step(&o.state, in, &pass)
 		o.next++
 		o.states[o.next%4096] = o.state
@@ -311,6 +317,9 @@ func (p *peer) compare() {
 		return
 	}
 	p.confirmed = t
+	if !p.match.oracle.knows(p, t) {
+		return
+	}
 	p.checked++
 	if want := p.match.oracle.at(t); s != *want {
 		if p.maybeDiffers {

@@ -51,7 +51,7 @@ func (m *Lockstep[S, I]) paced(stalled bool) {
 	p.spent = spent
 	p.others = p.others[:0]
 	for i := range m.peerStats {
-		if o, ok := m.mesh.Pace(m.peerStats[i].Peer); ok {
+		if o, ok := m.mesh.Pace(m.peerStats[i].Peer); ok && m.mesh.Member(m.peerStats[i].Peer) {
 			p.others = append(p.others, pacing.Report{Lead: o.Lead, Load: o.Load, Age: o.Age})
 		}
 	}
@@ -65,7 +65,7 @@ func (m *Lockstep[S, I]) paced(stalled bool) {
 func (m *Lockstep[S, I]) lead() int {
 	next, lead := m.loop.Next(), -int(m.cfg.window())-mesh.MaxDelay
 	for p, peer := range m.cfg.Players {
-		if peer != m.cfg.Self {
+		if peer != m.cfg.Self && m.cuts[p] == None {
 			lead = max(lead, int(next-m.log.ConfirmedOf(driftback.Participant(p))))
 		}
 	}

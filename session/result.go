@@ -55,6 +55,7 @@ const (
 	Resumed         = mesh.Resumed
 	SpeedChanged    = mesh.SpeedChanged
 	DelayChanged    = mesh.DelayChanged
+	PeerCut         = mesh.PeerCut
 )
 
 // Message is what a peer's game has sent with [Lockstep.Send].

@@ -35,6 +35,7 @@ type Lockstep[S any, I comparable] struct {
 
 	begun    bool
 	supplied []driftback.Tick // by participant: the first input not handed to the loop
+	cuts     []driftback.Tick // by participant: the first tick it does not play, or None
 	finishAt driftback.Tick   // None: not set
 	finished bool             // Finish has been told to the mesh
 	err      error
@@ -54,6 +55,7 @@ type Lockstep[S any, I comparable] struct {
 	stepTime  time.Duration
 	rerunTime time.Duration
 	peerStats []PeerStats
+	status    []driftback.Status
 	pace      pace
 }
 
@@ -78,7 +80,7 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 		FingerprintEvery: c.FingerprintEvery, History: c.History,
 		Match: c.Match, Settings: m.settings(), Nonce: c.Nonce,
 		PeerTimeout: c.PeerTimeout, RejoinGrace: c.RejoinGrace, JoinTimeout: c.JoinTimeout,
-		Valid: m.valid, ValidEntry: m.mayPause, Buggify: c.Buggify,
+		PlayOn: c.WhenLost == PlayOn, Valid: m.valid, ValidEntry: m.mayPause, Buggify: c.Buggify,
 	})
 	if err != nil {
 		return nil, err
@@ -97,7 +99,7 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 	m.effects = newLedger(int(c.window())+2, c.EffectTolerance)
 	m.loop, err = rewind.New(rewind.Config[S, I]{
 		Step: m.step, Initial: c.Initial, Inputs: m.log,
-		Depth: int(c.window()) + 2, Save: c.Save, Ran: m.effects.ran,
+		Depth: int(c.window()) + 2, Save: c.Save, Statuses: m.statuses, Ran: m.effects.ran,
 	})
 	if err != nil {
 		return nil, err
@@ -108,6 +110,8 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 		m.kept.policy = snapshot.For[S]
 	}
 	m.supplied = make([]driftback.Tick, len(c.Players))
+	m.cuts = slices.Repeat([]driftback.Tick{None}, len(c.Players))
+	m.status = make([]driftback.Status, len(c.Players))
 	m.waiting = make([]driftback.Participant, 0, len(c.Players))
 	for _, peer := range m.mesh.Peers() {
 		m.peerStats = append(m.peerStats, PeerStats{Peer: peer})
@@ -134,6 +138,7 @@ func (m *Lockstep[S, I]) settings() []wire.Setting {
 		{Name: "tick rate", Value: strconv.Itoa(m.cfg.TickRate)},
 		{Name: "prediction window", Value: orNone(m.cfg.PredictionWindow)},
 		{Name: "fingerprint interval", Value: orNone(m.cfg.FingerprintEvery)},
+		{Name: "when a peer is lost", Value: m.cfg.WhenLost.String()},
 	}
 	slices.SortFunc(settings, func(a, b wire.Setting) int { return strings.Compare(a.Name, b.Name) })
 	return settings
@@ -269,6 +274,9 @@ func (m *Lockstep[S, I]) begin() {
 
 // play brings the game up to date and, given inputs, runs the next tick if it may.
 func (m *Lockstep[S, I]) play(local []I) {
+	if m.takeViews(); m.err != nil {
+		return
+	}
 	for p := range m.cfg.Players {
 		m.take(driftback.Participant(p))
 	}
@@ -334,6 +342,11 @@ func (m *Lockstep[S, I]) advance(local []I) {
 	}
 	if m.publish(t, local); m.err != nil {
 		return
+	}
+	for p, t := range m.cuts {
+		if t != None {
+			m.take(driftback.Participant(p))
+		}
 	}
 	started := m.read()
 	_, err := m.loop.Advance()

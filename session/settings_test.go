@@ -74,6 +74,7 @@ func TestEverySettingThatDiffersIsNamedWithBothValuesOnBothSides(t *testing.T) {
 		"build":                {change: func(c *config) { c.Build = "2" }, values: [2]string{"1", "2"}},
 		"tick rate":            {change: func(c *config) { c.TickRate = 50 }, values: [2]string{"60", "50"}},
 		"prediction window":    {change: func(c *config) { c.PredictionWindow = 9 }, values: [2]string{"8", "9"}},
+		"when a peer is lost":  {change: func(c *config) { c.WhenLost = session.PlayOn }, values: [2]string{"end", "play on"}},
 		"may pause":            {change: func(c *config) { c.MayPause = 0b10 }, values: [2]string{"everybody", "participants 1"}},
 		"fingerprint interval": {change: func(c *config) { c.FingerprintEvery = session.None }, values: [2]string{"8", "none"}},
 		"players":              {change: func(c *config) { c.Players = []driftback.Peer{1, 0} }, values: [2]string{"0 1", "1 0"}},

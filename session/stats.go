@@ -22,6 +22,10 @@ type Stats struct {
 	Loop rewind.Counts
 	// Agreed is the newest tick to whose fingerprint every peer has agreed.
 	Agreed driftback.Tick
+	// View is how often peers have been cut, and Status who is behind each participant's
+	// input on Tick; borrowed until the next call of Stats.
+	View   int
+	Status []driftback.Status
 	// EffectsDropped and EventsDropped count what exceeded a bound.
 	EffectsDropped, EventsDropped uint64
 	// Refused counts what was dropped, by reason.
@@ -53,9 +57,11 @@ func (m *Lockstep[S, I]) Stats() Stats {
 		Filled: m.delays.filled, Discarded: m.delays.discarded, Merged: m.delays.merged,
 		Loop: m.loop.Counts(), Agreed: m.mesh.Agreed(),
 		EffectsDropped: m.effects.dropped, EventsDropped: uint64(m.mesh.EventsDropped()),
+		View: m.mesh.View(), Status: m.status,
 		Refused:  m.mesh.Refused(),
 		StepTime: m.stepTime, RerunTime: m.rerunTime,
 	}
+	m.statuses(m.loop.Next(), m.status)
 	s.Pace = PaceStats{Lead: m.pace.regulator.Lead(), Load: m.pace.regulator.Load()}
 	for i := range m.peerStats {
 		p := &m.peerStats[i]

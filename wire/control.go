@@ -23,9 +23,9 @@ const (
 	MaxMessage    = 1024        // bytes of a Message's data
 )
 
-// Control is a message of the reliable channel: a [Hello], [Start], [Finish],
-// [Leave], [Disagree] or [Message], or one of a transfer ([TransferOffer] and those beside
-// it), as a value.
+// Control is a message of the reliable channel, as a value: a [Hello], [Start],
+// [Finish], [Leave], [Disagree] or [Message], one about views ([Accuse] and those beside
+// it), or one of a transfer ([TransferOffer] and those beside it).
 type Control interface{ control() }
 
 // Hello is the first message that a peer sends over a link: what must be alike on
@@ -169,7 +169,7 @@ func AppendControl(b []byte, c Control) ([]byte, error) {
 	case Message:
 		w.message(&c)
 	default:
-		if !w.transfer(c) {
+		if !w.view(c) && !w.transfer(c) {
 			w.refuse("%T is no control message as a value", c)
 		}
 	}
@@ -267,6 +267,9 @@ func (r *reader) control() Control {
 	case kindTransferOffer, kindTransferTake, kindTransferChunk, kindTransferAck, kindTransferEnd, kindTransferStop:
 		return r.transfer(kind)
 	default:
+		if c := r.view(kind); c != nil {
+			return c
+		}
 		r.refuse("a control message of kind %d, which does not exist", kind)
 		return nil
 	}

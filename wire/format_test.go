@@ -49,6 +49,8 @@ func decodeByDocument(b []byte, stride int) (text string, err error) {
 		d.disagree()
 	case kind == 6:
 		d.message()
+	case kind >= 7 && kind <= 12:
+		d.view(kind)
 	case kind >= 13 && kind <= 18:
 		d.transfer(kind)
 	case kind >= 0x80 && kind <= 0xff:

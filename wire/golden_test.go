@@ -212,6 +212,9 @@ func describeControl(c wire.Control) string {
 	case wire.Message:
 		return fmt.Sprintf("message taken %d data [%x]\n", c.Taken, c.Data)
 	}
+	if text := describeView(c); text != "" {
+		return text
+	}
 	return describeTransfer(c)
 }
 

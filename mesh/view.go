@@ -1,0 +1,275 @@
+package mesh
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/wire"
+)
+
+// never stands for no tick.
+const never = driftback.Tick(math.MaxInt64)
+
+// views is what this peer knows about who plays. View 0 is the roster; each later one
+// cuts peers that the one before had, at ticks on which the others have agreed.
+type views struct {
+	number  uint64
+	members wire.Peers
+	// cuts has, by participant, the first tick that it does not play; never: it plays.
+	cuts []driftback.Tick
+	// decided and tags are by view: what it is about, and what packets carried before.
+	decided []wire.Value
+	tags    []uint16
+
+	accusing
+	acceptor
+	round round
+	// starved is for how long inputs have been missing that other members hold.
+	starved time.Duration
+	neutral []byte
+}
+
+// linkView is what is known about a peer as a member of a view.
+type linkView struct {
+	// cut: the newest view does not have it. over: it knows.
+	cut, over bool
+	// left: it has left in an orderly way, or has lost the match.
+	left  bool
+	told  *ToldError // how it left; nil: it has lost the match
+	owes  bool       // it has to be told what was decided, although it is cut
+	known uint64     // the newest view that it is known to be in
+	// decidedAt is when it was last told what was decided.
+	decidedAt time.Duration
+	// What it accuses others of, and whether it has to hear ours again.
+	silent, gone wire.Peers
+	deaf         bool
+	// shared has, by participant that is cut, the first tick that it has said it does
+	// not hold; -1: it has said nothing. sharedAt is when some were last sent to it, and
+	// ackedAt when it last heard what this peer holds.
+	shared            []driftback.Tick
+	sharedAt, ackedAt time.Duration
+	asked             bool // it has sent such inputs since
+}
+
+func (m *Mesh) initViews() {
+	v := &m.views
+	for _, peer := range m.cfg.Players {
+		v.members |= wire.PeersOf(peer)
+		v.cuts = append(v.cuts, never)
+	}
+	v.neutral = make([]byte, m.cfg.Stride)
+	for i := range m.links {
+		m.links[i].view.shared = make([]driftback.Tick, len(m.cfg.Players))
+	}
+}
+
+// playsOn reports whether the match can go on without some peer: two peers have no
+// majority without the other.
+func (m *Mesh) playsOn() bool {
+	return m.cfg.PlayOn && m.phase == Playing && m.views.members.Len() > 2
+}
+
+// View returns the number of the newest view that this peer is in: how often peers
+// have been cut.
+func (m *Mesh) View() int { return int(m.views.number) }
+
+// Cut returns the first tick that participant p, one of the match, does not play; ok is
+// false while it plays. From that tick on its inputs are zeros. A later view may lower
+// it to a tick up to which some survivor holds p's inputs, but never to one that this
+// peer has confirmed.
+func (m *Mesh) Cut(p driftback.Participant) (t driftback.Tick, ok bool) {
+	t = m.views.cuts[p]
+	return t, t != never
+}
+
+// Member reports whether a peer, this one among them, is in the newest view.
+func (m *Mesh) Member(peer driftback.Peer) bool { return m.views.members.Has(peer) }
+
+// weight returns how many participants the peers play.
+func (m *Mesh) weight(peers wire.Peers) (n int) {
+	for _, peer := range m.cfg.Players {
+		if peers.Has(peer) {
+			n++
+		}
+	}
+	return n
+}
+
+// majority reports whether peers play more than half of what the members do.
+func (m *Mesh) majority(peers wire.Peers) bool {
+	return 2*m.weight(peers&m.views.members) > m.weight(m.views.members)
+}
+
+// install takes a view that has been decided; by is who said so.
+func (m *Mesh) install(value wire.Value, by driftback.Peer) {
+	v := &m.views
+	before := v.members
+	overtaken := driftback.Participant(0)
+	confirmed, late := m.Confirmed(), false
+	for _, c := range value.Cuts {
+		v.members &^= wire.PeersOf(m.cfg.Players[c.Participant])
+		if c.Tick != v.cuts[c.Participant] && confirmed > c.Tick {
+			overtaken, late = c.Participant, true
+		}
+	}
+	v.number++
+	v.decided = append(v.decided, value)
+	v.tags = append(v.tags, m.tag)
+	m.tag = m.viewTag(value)
+	if late || !v.members.Has(m.cfg.Self) {
+		if !late {
+			overtaken = m.own[0]
+		}
+		err := &CutOffError{View: int(v.number), By: by, Participant: overtaken, Tick: tickOf(value, overtaken), Confirmed: confirmed, Self: !late}
+		m.end(err, wire.Leave{Reason: leaveLost, Text: "it was cut off"})
+		return
+	}
+	for _, c := range value.Cuts {
+		if c.Tick != v.cuts[c.Participant] {
+			v.cuts[c.Participant] = c.Tick
+			m.histories[c.Participant].cut(c.Tick)
+		}
+	}
+	for i := range m.links {
+		l := &m.links[i]
+		for p := range l.view.shared {
+			l.view.shared[p] = -1
+		}
+		l.view.silent, l.view.gone, l.view.deaf, l.view.decidedAt = 0, 0, true, -repeatEvery
+		if before.Has(l.peer) && !v.members.Has(l.peer) {
+			l.view.cut, l.view.owes, l.interrupted, l.balked = true, !l.view.over, false, false
+			m.note(Event{Kind: PeerCut, Peer: l.peer, Tick: tickOf(value, l.plays[0])})
+		}
+	}
+	v.acceptor, v.accusing, v.round, v.starved = acceptor{}, accusing{}, round{highest: v.round.highest}, 0
+	m.limit()
+	m.fill()
+	m.updateAgreed()
+	m.accuse()
+	m.sendDecisions()
+	m.judgeLast()
+	m.judgeFinish()
+}
+
+func tickOf(value wire.Value, p driftback.Participant) driftback.Tick {
+	for _, c := range value.Cuts {
+		if c.Participant == p {
+			return c.Tick
+		}
+	}
+	return never
+}
+
+// viewTag returns what packets carry in the view that a value leads to: members that are
+// in different views do not take each other's inputs.
+func (m *Mesh) viewTag(value wire.Value) uint16 {
+	b := binary.LittleEndian.AppendUint64(nil, m.digest)
+	b = binary.LittleEndian.AppendUint16(b, m.tag)
+	for _, c := range value.Cuts {
+		b = binary.LittleEndian.AppendUint64(append(b, byte(c.Participant)), uint64(c.Tick))
+	}
+	return tagOf(xxh3.Hash(b), append(m.avoided(), m.views.tags...))
+}
+
+// ill says what is wrong with a value for the next view; "" is nothing.
+func (m *Mesh) ill(value *wire.Value) string {
+	v := &m.views
+	lost := wire.Peers(0)
+	for _, c := range value.Cuts {
+		if int(c.Participant) >= len(m.cfg.Players) {
+			return "it cuts a participant that the match does not have"
+		}
+		lost |= wire.PeersOf(m.cfg.Players[c.Participant])
+		if c.Tick > m.farthest() {
+			return "it cuts a participant at a tick that nobody can have reached"
+		}
+	}
+	for p, peer := range m.cfg.Players {
+		t := tickOf(*value, driftback.Participant(p))
+		switch {
+		case t == never && (lost.Has(peer) || v.cuts[p] != never):
+			return "it cuts half a peer, or leaves out one that was cut"
+		case t != never && t > v.cuts[p]:
+			return "it cuts a participant later than before"
+		}
+	}
+	if !m.majority(v.members &^ lost) {
+		return "it leaves no majority"
+	}
+	return ""
+}
+
+// farthest returns a tick beyond which no member can hold an input: each has ours, or
+// waits for them.
+func (m *Mesh) farthest() driftback.Tick {
+	return m.histories[m.own[0]].held + m.span
+}
+
+// sendDecisions tells what was decided to those who are not known to know.
+func (m *Mesh) sendDecisions() {
+	v := &m.views
+	for i := range m.links {
+		l := &m.links[i]
+		if l.view.known == v.number || l.view.over || !l.up || l.owed&owesHello != 0 || l.view.cut && !l.view.owes ||
+			m.clock-l.view.decidedAt < repeatEvery {
+			continue
+		}
+		l.view.owes, l.view.decidedAt = false, m.clock
+		for view := l.view.known + 1; view <= v.number; view++ {
+			m.sendControl(l, wire.Decide{View: view, Value: v.decided[view-1]})
+		}
+	}
+}
+
+func (m *Mesh) receiveDecide(l *link, d wire.Decide) {
+	v := &m.views
+	switch {
+	case !m.cfg.PlayOn || m.phase != Playing || d.View == 0:
+		m.refuse(BadVote)
+	case d.View <= v.number:
+		if !slices.Equal(d.Value.Cuts, v.decided[d.View-1].Cuts) {
+			m.refuse(BadVote)
+			return
+		}
+		l.view.known = max(l.view.known, d.View)
+	case d.View > v.number+1: // those before it are on their way
+	case m.ill(&d.Value) != "":
+		m.refuse(BadVote)
+	default:
+		l.view.known = d.View
+		m.install(d.Value, l.peer)
+	}
+}
+
+// behind notes which view a member is in, and reports whether that is an older one.
+func (m *Mesh) behind(l *link, view uint64) bool {
+	l.view.known = max(l.view.known, min(view, m.views.number))
+	return view < m.views.number
+}
+
+// receiveOtherView takes a packet whose tag is not that of this peer's view: its sender
+// may not know of it yet, and sends all that matters again.
+func (m *Mesh) receiveOtherView(l *link, tag uint16) {
+	for view, old := range m.views.tags {
+		if old == tag {
+			m.hear(l)
+			l.view.known = max(l.view.known, uint64(view))
+			return
+		}
+	}
+	if !m.expectsView() {
+		m.refuse(OtherMatch)
+	}
+}
+
+// expectsView reports whether the others may be in a view that this peer has not heard
+// of yet.
+func (m *Mesh) expectsView() bool {
+	v := &m.views
+	return m.playsOn() && (v.silent|v.gone != 0 || v.stands || v.acceptedIn != 0)
+}

@@ -1,0 +1,161 @@
+package mesh
+
+import (
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/wire"
+)
+
+// limit says of every participant up to which tick its inputs count now: all, if it
+// plays; what was held at the promise, if it is frozen; what was accepted; and what
+// it was cut at, until all survivors hold that.
+func (m *Mesh) limit() {
+	v := &m.views
+	for p := range m.histories {
+		h := &m.histories[p]
+		limit := never // also beyond the cut, where its inputs are neutral
+		if h.held < v.cuts[p] {
+			limit = v.cuts[p]
+		}
+		if m.cfg.Players[p] == m.cfg.Self {
+			continue
+		}
+		if frozen := v.frozen.Has(m.cfg.Players[p]) || v.stands && v.cuts[p] != never; frozen && v.held[p] < v.cuts[p] {
+			limit = min(limit, v.held[p])
+		}
+		if v.acceptedIn != 0 {
+			if t := tickOf(v.accepted, driftback.Participant(p)); t < v.cuts[p] {
+				limit = min(limit, t)
+			}
+		}
+		h.setLimit(limit)
+	}
+}
+
+// fill gives participants that were cut neutral inputs for as far as others play.
+func (m *Mesh) fill() {
+	v := &m.views
+	if v.number == 0 {
+		return
+	}
+	to := driftback.Tick(0)
+	for p, t := range v.cuts {
+		if t == never {
+			to = max(to, m.histories[p].held)
+		}
+	}
+	for p, t := range v.cuts {
+		h := &m.histories[p]
+		if t == never || h.held < t {
+			continue
+		}
+		h.limit = never
+		for h.held < to {
+			h.append(v.neutral)
+		}
+	}
+}
+
+// lacksShared returns a participant that was cut and of which this peer waits for inputs.
+func (m *Mesh) lacksShared() (q driftback.Participant, lacks bool) {
+	if m.views.number == 0 {
+		return 0, false
+	}
+	for p, t := range m.views.cuts {
+		if t != never && m.histories[p].held < t {
+			return driftback.Participant(p), true
+		}
+	}
+	return 0, false
+}
+
+// putAcks adds what a packet to a peer acknowledges.
+func (m *Mesh) putAcks(l *link, p *wire.Packet) {
+	if m.views.number == 0 {
+		for _, q := range l.plays {
+			p.Acks = append(p.Acks, wire.Ack{Participant: q, Next: m.histories[q].held})
+		}
+		return
+	}
+	said := false
+	for q, t := range m.views.cuts {
+		h := &m.histories[q]
+		switch {
+		case m.cfg.Players[q] == l.peer:
+			p.Acks = append(p.Acks, wire.Ack{Participant: driftback.Participant(q), Next: h.held})
+		case t != never && (h.held < t || l.view.shared[q] < t || l.view.asked):
+			p.Acks = append(p.Acks, wire.Ack{Participant: driftback.Participant(q), Next: min(h.held, t)})
+			said = true
+		}
+	}
+	if said {
+		l.view.asked, l.view.ackedAt = false, m.clock
+	}
+}
+
+// receiveSharedAck takes what a survivor holds of a participant that was cut, and
+// reports whether it is that.
+func (m *Mesh) receiveSharedAck(l *link, a *wire.Ack) bool {
+	if int(a.Participant) >= len(m.cfg.Players) {
+		return false
+	}
+	t := m.views.cuts[a.Participant]
+	if t == never || a.Next > t {
+		return false
+	}
+	l.view.shared[a.Participant] = max(l.view.shared[a.Participant], a.Next)
+	// It may not have heard what this peer holds, and says so for as long.
+	l.view.asked = l.view.asked || m.clock-l.view.ackedAt >= repeatEvery
+	return true
+}
+
+// supplies reports whether a peer may send a participant's inputs of these ticks.
+func (m *Mesh) supplies(l *link, r *wire.Run) bool {
+	if int(r.Participant) >= len(m.cfg.Players) {
+		return false
+	}
+	t := m.views.cuts[r.Participant]
+	if t == never {
+		return m.cfg.Players[r.Participant] == l.peer
+	}
+	l.view.asked = true
+	return r.First+driftback.Tick(r.Count) <= t
+}
+
+// share sends a peer the last inputs of participants that were cut, as far as this
+// peer has them and it has not.
+func (m *Mesh) share(l *link) {
+	if m.views.number == 0 || m.clock-l.view.sharedAt < heartbeat {
+		return
+	}
+	p := &m.outgoing
+	p.Runs, p.Acks, p.Sums.List, p.SumAck.Set = p.Runs[:0], p.Acks[:0], p.Sums.List[:0], false
+	m.runs, m.entries = m.runs[:0], m.entries[:0]
+	budget := m.cfg.Transport.MaxDatagram() - maxHead
+	for q, t := range m.views.cuts {
+		h, from := &m.histories[q], l.view.shared[q]
+		if t == never || from < 0 || from >= min(t, h.held) || from < h.oldest() {
+			continue
+		}
+		n := min(t, h.held) - from
+		start := len(m.runs)
+		if n = min(n, wire.MaxRunTicks, driftback.Tick((wire.MaxDecoded-start)/h.stride)); n > 0 {
+			m.runs = h.flatten(m.runs, from, from+n)
+		}
+		var entries []byte
+		m.entries, entries = h.flattenEntries(m.entries, from, from+n)
+		fits, size := fitEntries(m.runs[start:], entries, h.stride, budget, wire.FitRun(m.runs[start:], h.stride, budget))
+		m.runs = m.runs[:start+fits*h.stride]
+		if fits == 0 {
+			break
+		}
+		p.Runs = append(p.Runs, wire.Run{Participant: driftback.Participant(q), First: from, Count: fits, Inputs: m.runs[start:], Entries: entries[:min(fits, len(entries))]})
+		budget -= wire.MaxRunSize(fits, h.stride) + size
+	}
+	if len(p.Runs) == 0 {
+		return
+	}
+	l.view.sharedAt = m.clock
+	m.putAcks(l, p)
+	p.Tag, p.Seq, p.Echo = m.tag, l.meter.stamp(m.clock), wire.Echo{}
+	m.transmit(l, false)
+}

@@ -1,0 +1,81 @@
+package session
+
+import (
+	"github.com/driftback/driftback"
+)
+
+// Loss says what happens when a peer is lost or leaves.
+type Loss uint8
+
+const (
+	// End: the match ends for everybody.
+	End Loss = iota
+	// PlayOn: of three peers or more, those that are left agree on a tick from which on
+	// the lost peer's participants do not play, and go on, as long as they play more than
+	// half of the participants that were left before. From that tick on a participant's
+	// input is the zero value and its status [driftback.Replaced].
+	PlayOn
+)
+
+func (l Loss) String() string {
+	if l == PlayOn {
+		return "play on"
+	}
+	return "end"
+}
+
+// Cut returns the first tick that participant p, one of the match, does not play
+// because its peer was lost or has left; ok is false while it plays. All survivors of a
+// view have the same. Losing another peer at about the same time may lower it, but never to a tick that a
+// survivor has confirmed.
+func (m *Lockstep[S, I]) Cut(p driftback.Participant) (t driftback.Tick, ok bool) {
+	return m.mesh.Cut(p)
+}
+
+// statuses tells the step who is behind the inputs of tick t.
+func (m *Lockstep[S, I]) statuses(t driftback.Tick, dst []driftback.Status) {
+	for p := range dst {
+		dst[p] = driftback.Playing
+		if m.cuts[p] != None && t >= m.cuts[p] {
+			dst[p] = driftback.Replaced
+		}
+	}
+}
+
+// takeViews brings the loop up to date with what was agreed on: inputs that do not count
+// are taken back, and the ticks that ran as if somebody played run again.
+func (m *Lockstep[S, I]) takeViews() {
+	for p := range m.supplied {
+		p := driftback.Participant(p)
+		if held := m.mesh.Held(p); held < m.supplied[p] {
+			if m.check(m.log.Retract(p, held)); m.err != nil {
+				return
+			}
+			m.supplied[p], held = held, m.supplied[p]
+			m.withdraw(p, m.supplied[p], held)
+		}
+		if t, ok := m.mesh.Cut(p); ok && t != m.cuts[p] {
+			m.cuts[p] = t
+			m.check(m.loop.Redo(t))
+		}
+	}
+}
+
+// withdraw takes back participant p's entries for the ticks in [from, to): what others did
+// on the same ticks counts instead.
+func (m *Lockstep[S, I]) withdraw(p driftback.Participant, from, to driftback.Tick) {
+	for t := from; t < to && m.err == nil; t++ {
+		if !m.controls.withdraw(p, t) {
+			continue
+		}
+		for q, supplied := range m.supplied {
+			q := driftback.Participant(q)
+			if e := m.mesh.Entry(q, t); t < supplied && e != 0 {
+				m.controls.give(q, t, e)
+			}
+		}
+		if from, wrong := m.controls.correct(t, m.loop.Next()); wrong {
+			m.check(m.redo(from))
+		}
+	}
+}
