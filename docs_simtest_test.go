@@ -105,6 +105,8 @@ func TestTheSimtestPageSaysWhatEachKindNeeds(t *testing.T) {
 					f.By = simtest.Millisecond
 				case "every":
 					f.Every = simtest.MinFaultEvery
+				case "skew":
+					f.Skew = -1000
 				case "rate":
 					f.Rate = simtest.MinRate
 				case "from":

@@ -38,7 +38,7 @@ func BenchmarkNetworkedTick(b *testing.B) {
 }
 
 func networkedTick(b *testing.B, link loopback.Impairment) {
-	m := newDuel(b, link)
+	m := newMatch(b, 2, link)
 	m.play(3000) // until every buffer has its size
 	sent := m.net.Stats(0, 1)
 	pipe := newPipe(b, link, int(sent.Bytes/max(sent.Sent, 1)))
@@ -60,31 +60,39 @@ func networkedTick(b *testing.B, link loopback.Impairment) {
 	b.ReportMetric(float64(m.net.Stats(0, 1).Bytes-sent.Bytes)/(ticks/2), "sent-B/op")
 }
 
-// duel is two sessions over one loopback.
-type duel struct {
+// match is sessions over one loopback, each linked to each.
+type match struct {
 	tb     testing.TB
 	net    *loopback.Network
 	frames int
-	peers  [2]*session.Lockstep[[32]uint64, input]
+	peers  []*session.Lockstep[[32]uint64, input]
 }
 
-func newDuel(tb testing.TB, link loopback.Impairment) *duel {
+func newMatch(tb testing.TB, peers int, link loopback.Impairment) *match {
 	tb.Helper()
-	m := &duel{tb: tb, net: loopback.New(1)}
-	for i := range m.peers {
+	m := &match{tb: tb, net: loopback.New(1)}
+	players := make([]driftback.Peer, peers)
+	for i := range players {
+		players[i] = driftback.Peer(i)
+	}
+	for i := range players {
 		p, err := session.New(session.Config[[32]uint64, input]{
 			Step: step[[32]uint64], Transport: m.net.Open(driftback.Peer(i)),
-			Self: driftback.Peer(i), Players: []driftback.Peer{0, 1}, Nonce: uint64(i + 1),
+			Self: driftback.Peer(i), Players: players, Nonce: uint64(i + 1),
 		})
 		require.NoError(tb, err)
-		m.peers[i] = p
-		require.NoError(tb, m.net.Impair(driftback.Peer(i), driftback.Peer(1-i), link))
+		m.peers = append(m.peers, p)
+		for j := range players {
+			if i != j {
+				require.NoError(tb, m.net.Impair(driftback.Peer(i), driftback.Peer(j), link))
+			}
+		}
 	}
 	return m
 }
 
 // play runs n frames.
-func (m *duel) play(n int) {
+func (m *match) play(n int) {
 	for range n {
 		m.frames++
 		m.net.Advance(frame)
@@ -97,7 +105,7 @@ func (m *duel) play(n int) {
 	}
 }
 
-func (m *duel) rollbacks() (n uint64) {
+func (m *match) rollbacks() (n uint64) {
 	for _, p := range m.peers {
 		n += p.Stats().Loop.Rollbacks
 	}
@@ -152,7 +160,7 @@ func (a *aloneWorld) play(n int) {
 func TestAWarmNetworkedTickDoesNotAllocate(t *testing.T) {
 	for _, c := range links {
 		t.Run(c.name, func(t *testing.T) {
-			m := newDuel(t, c.link)
+			m := newMatch(t, 2, c.link)
 			m.play(3000)
 			before := m.rollbacks()
 			require.Zero(t, testing.AllocsPerRun(600, func() { m.play(1) }))

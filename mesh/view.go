@@ -121,9 +121,9 @@ func (m *Mesh) install(value wire.Value, by driftback.Peer) {
 	v.decided = append(v.decided, value)
 	v.tags = append(v.tags, m.tag)
 	m.tag = m.viewTag(value)
-	if late || !v.members.Has(m.cfg.Self) {
-		if !late {
-			overtaken = m.own[0]
+	if out := !v.members.Has(m.cfg.Self); late || out {
+		if out {
+			overtaken, late = m.own[0], false
 		}
 		err := &CutOffError{View: int(v.number), By: by, Participant: overtaken, Tick: tickOf(value, overtaken), Confirmed: confirmed, Self: !late}
 		m.end(err, wire.Leave{Reason: leaveLost, Text: "it was cut off"})
@@ -229,7 +229,9 @@ func (m *Mesh) sendDecisions() {
 func (m *Mesh) receiveDecide(l *link, d wire.Decide) {
 	v := &m.views
 	switch {
-	case !m.cfg.PlayOn || m.phase != Playing || d.View == 0:
+	case m.phase != Playing:
+		m.refuse(Early)
+	case !m.cfg.PlayOn || d.View == 0:
 		m.refuse(BadVote)
 	case d.View <= v.number:
 		if !slices.Equal(d.Value.Cuts, v.decided[d.View-1].Cuts) {

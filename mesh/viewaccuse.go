@@ -183,7 +183,11 @@ func (m *Mesh) accused(peer driftback.Peer) bool {
 }
 
 func (m *Mesh) receiveAccuse(l *link, a wire.Accuse) {
-	if !m.cfg.PlayOn || m.phase != Playing {
+	switch {
+	case m.phase != Playing: // it plays before this one has heard that all are ready
+		m.refuse(Early)
+		return
+	case !m.cfg.PlayOn:
 		m.refuse(BadVote)
 		return
 	}

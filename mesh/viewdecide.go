@@ -148,7 +148,10 @@ func (m *Mesh) askOne(l *link) {
 // votes reports whether a vote is about the view that is to be decided next.
 func (m *Mesh) votes(l *link, view uint64) bool {
 	switch {
-	case !m.cfg.PlayOn || m.phase != Playing || view == 0:
+	case m.phase != Playing:
+		m.refuse(Early)
+		return false
+	case !m.cfg.PlayOn || view == 0:
 		m.refuse(BadVote)
 		return false
 	case m.behind(l, view-1):

@@ -1,6 +1,10 @@
 package simtest
 
-import "github.com/driftback/driftback"
+import (
+	"slices"
+
+	"github.com/driftback/driftback"
+)
 
 // impair sets a direction to what its link and the faults that it has make of it.
 func (m *match[S, I]) impair(from, to int) {
@@ -20,6 +24,7 @@ func (m *match[S, I]) impair(from, to int) {
 func (m *match[S, I]) apply(c change) {
 	f := m.s.Faults[c.fault]
 	m.stop(c.fault)
+	m.disturb(c.on, f.Kind)
 	for _, d := range c.pairs {
 		if c.on {
 			m.on[c.fault][d.from][d.to]++
@@ -43,6 +48,18 @@ func (m *match[S, I]) apply(c change) {
 	}
 	for _, i := range c.peers {
 		m.peers[i].befall(c.fault, c.on)
+	}
+}
+
+// disturb notes when a fault that passes is on.
+func (m *match[S, I]) disturb(on bool, k Kind) {
+	switch {
+	case kindTraits[k].nature == ends:
+	case on:
+		m.disturbing++
+	default:
+		m.disturbing--
+		m.disturbed = m.net.Now()
 	}
 }
 
@@ -73,6 +90,10 @@ func (p *peer[S, I]) befall(fault int, on bool) {
 		p.frozen++
 	case kind == Freeze:
 		p.frozen--
+	case kind == Skew && on:
+		p.skewed = append(p.skewed, fault)
+	case kind == Skew:
+		p.skewed = slices.DeleteFunc(p.skewed, func(f int) bool { return f == fault })
 	case kind == Leave || kind == Halt:
 		p.bids = append(p.bids, fault)
 	case kind == Crash && !p.gone:

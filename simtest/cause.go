@@ -122,7 +122,10 @@ func (p *peer[S, I]) checkEnd() {
 func (p *peer[S, I]) wrongEnd() (wrong string) {
 	var told *session.ToldError
 	if errors.As(p.err, &told) {
-		return p.m.wrongWord(told)
+		if wrong = p.m.wrongWord(told); wrong == "" && is(session.ErrPeerLeft)(told) {
+			wrong = p.m.mustGoOn(p.self)
+		}
+		return wrong
 	}
 	wrong = p.err.Error()
 	for i := range p.m.causes {

@@ -59,6 +59,7 @@ func (p *peer[S, I]) check(r *session.Result, err error) {
 	p.checkFingerprints()
 	p.runs.waits(r)
 	p.checkLimit(r)
+	p.checkOutside()
 	p.checkEffects(r, errors.Is(err, session.ErrFinished))
 	p.err = err
 	p.checkEnd()
@@ -75,6 +76,7 @@ func (p *peer[S, I]) checkOrder(r *session.Result, final driftback.Tick) {
 	}
 	if !p.playing && (r.Phase == session.Advanced || r.Phase == session.Stalled) {
 		p.playing = true
+		p.m.begins()
 		clear(p.silent) // whoever had said everything had nothing to repeat
 	}
 	rerun := r.Rerun.To > r.Rerun.From
@@ -105,6 +107,7 @@ func (p *peer[S, I]) checkInputs() {
 			}
 			want := p.truth.input(q, t)
 			switch {
+			case t >= p.view.cuts[q] && in == want:
 			case t >= owner.published(q):
 				p.breaks(RuleInput, t, "it has confirmed %+v of participant %d, who has pressed nothing from tick %d on", in, q, owner.published(q))
 			case in != want:
@@ -113,7 +116,7 @@ func (p *peer[S, I]) checkInputs() {
 			p.runs.knows(q, t, in)
 		}
 		p.inputs[q] = t
-		if p.confirmed > owner.published(q) {
+		if p.confirmed > owner.published(q) && p.view.cuts[q] > owner.published(q) {
 			p.breaks(RuleInput, owner.published(q), "it has confirmed all below tick %d, but participant %d has pressed nothing from tick %d on", p.confirmed, q, owner.published(q))
 		}
 	}
@@ -170,7 +173,7 @@ func (p *peer[S, I]) checkFingerprints() {
 		p.breaks(RuleFingerprint, stats.Agreed, "all agreed on tick %d and now on %d, with tick %d confirmed", p.agreed, stats.Agreed, p.final)
 	}
 	for _, q := range m.peers {
-		if stats.Agreed >= q.root {
+		if stats.Agreed >= q.root && p.view.members[q.self] {
 			p.breaks(RuleFingerprint, stats.Agreed, "it says that all agree, and peer %d has not come to it", q.self)
 		}
 	}
@@ -193,8 +196,15 @@ type watch struct {
 
 // watchProgress checks that a match goes on once it is quiet.
 func (m *match[S, I]) watchProgress() {
-	now, w, slowest := m.net.Now(), &m.watch, m.slowest()
-	if now < m.outlook.quiet || slowest == nil {
+	now, w := m.net.Now(), &m.watch
+	if now < m.outlook.quiet {
+		return
+	}
+	if m.s.playsOn() && !m.over {
+		m.watchLeft(now)
+	}
+	slowest := m.slowest()
+	if slowest == nil {
 		return
 	}
 	if m.over {
@@ -211,7 +221,7 @@ func (m *match[S, I]) watchProgress() {
 	if moved {
 		w.at, w.final, w.full = now, slowest.final, m.overflowed()
 	}
-	patience := m.outlook.patience
+	patience := m.outlook.patience + m.outlook.losing
 	if m.hardOfHearing() && slowest.final == driftback.Tick(m.s.Ticks) {
 		patience += 2 * m.s.silence() // the last word of a peer that is done may be lost
 	}
@@ -229,9 +239,10 @@ func (m *match[S, I]) watchProgress() {
 	}
 }
 
+// slowest returns, of the peers that are to go on, the one that has confirmed the least.
 func (m *match[S, I]) slowest() (slowest *peer[S, I]) {
 	for _, p := range m.peers {
-		if !p.gone && p.err == nil && (slowest == nil || p.final < slowest.final) {
+		if !p.gone && p.err == nil && (m.over || !m.s.playsOn() || p.staysOn()) && (slowest == nil || p.final < slowest.final) {
 			slowest = p
 		}
 	}

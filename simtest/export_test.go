@@ -16,9 +16,9 @@ func (g Game[S, I]) Plant(plant func(self driftback.Peer, c *session.Config[S, I
 
 // GenerateHostile returns the scenario of a seed with a hostile peer in it.
 func GenerateHostile(seed uint64) Scenario {
-	g := generate(seed)
+	g := generate(seed, Shape{})
 	g.s.Faults = slices.DeleteFunc(g.s.Faults, func(f Fault) bool { return kindTraits[f.Kind].nature == ends })
-	g.s.HaltAtLimit = false
+	g.s.HaltAtLimit, g.s.PlayOn = false, false
 	g.hostile(&draw{random(seed, streamHostile, 0)})
 	return g.s
 }

@@ -32,6 +32,8 @@ type Fault struct {
 	Every Micros  `json:"every,omitzero"`
 	// Rate is in bytes per second.
 	Rate int `json:"rate,omitzero"`
+	// Skew is in parts per million, as a peer's is.
+	Skew int `json:"skew,omitzero"`
 	// Tick is the tick at which it happens, for a kind that has no time.
 	Tick int `json:"tick,omitzero"`
 }
@@ -74,6 +76,7 @@ func (s *Scenario) validateFault(i int, f Fault) error {
 		bound{in("at"), int64(f.At), 0, zeroUnless(!u.tick, int64(MaxFaultAt)), false},
 		bound{in("tick"), int64(f.Tick), 0, zeroUnless(u.tick, MaxTicks), false},
 		bound{in("rate"), int64(f.Rate), zeroUnless(u.rate, MinRate), zeroUnless(u.rate, MaxRate), false},
+		bound{in("skew"), int64(f.Skew), -zeroUnless(u.skew, MaxSkew), zeroUnless(u.skew, MaxSkew), false},
 		bound{in("for"), int64(f.For), zeroUnless(u.lasts, int64(Millisecond)), zeroUnless(u.lasts, int64(MaxFaultFor)), false},
 		bound{in("by"), int64(f.By), zeroUnless(u.by, int64(Millisecond)), zeroUnless(u.by, int64(MaxLatency)), false},
 		bound{in("every"), int64(f.Every), zeroUnless(u.every, int64(MinFaultEvery)), zeroUnless(u.every, int64(MaxFaultEvery)), false},
@@ -85,6 +88,8 @@ func (s *Scenario) validateFault(i int, f Fault) error {
 		return err
 	case u.every && f.For/MaxFaultTurns > f.Every:
 		return fmt.Errorf("simtest: %s is %d and for is %d: that may be %d times as long at the most", in("every"), f.Every, f.For, MaxFaultTurns)
+	case u.skew && f.Skew == 0:
+		return fmt.Errorf("simtest: %s is 0: a clock that runs as it does is no fault", in("skew"))
 	case !u.share && f.Share != 0:
 		return fmt.Errorf("simtest: %s is %v, which means nothing to it", in("share"), f.Share)
 	case u.share && !(f.Share > 0 && f.Share <= 1):
@@ -191,7 +196,7 @@ func (s *Scenario) changes() []change {
 		case Diverge: // its time is a tick
 		case Equivocate, Misreport: // what has been told is told for ever
 			list = append(list, change{f.At, i, true, pairs, nil})
-		case Freeze:
+		case Freeze, Skew:
 			list = append(list, change{f.At, i, true, nil, f.From}, change{f.end(), i, false, nil, f.From})
 		default:
 			list = append(list, change{f.At, i, true, pairs, nil}, change{f.At + f.For, i, false, pairs, nil})

@@ -17,7 +17,7 @@ type Game[S any, I comparable] struct {
 	// Players is for how many participants the game is at most: it is played by from 2 to
 	// Players of them, and with 1 by a single one. A step may rely on that, for no other
 	// scenario is generated, shrunk to or accepted. 0: by any number, of which [Generate]
-	// makes two to eight, shrinking leaves one, and a scenario that somebody writes may
+	// makes two to eight unless a [Shape] says otherwise, shrinking leaves one, and a scenario that somebody writes may
 	// have driftback.MaxParticipants, 16.
 	Players int
 	// Initial makes the world as tick 0 begins, before Start, anew for every peer and
@@ -118,6 +118,9 @@ const witnessHolds = 5
 func witness(s *WitnessState, in []WitnessInput, pass *driftback.Pass) {
 	s.Digest += s.Rand.Uint64()
 	for p, i := range in {
+		if pass.Status(driftback.Participant(p)) == driftback.Replaced {
+			i.Buttons = uint16(s.Rand.Uint64()) // a bot
+		}
 		s.Digest = (s.Digest ^ uint64(i.Buttons) ^ uint64(p)<<16) * 0x9e3779b97f4a7c15
 		for _, aim := range i.Aim {
 			s.Digest = (s.Digest ^ s.Digest>>29 ^ uint64(aim)) * 0x9e3779b97f4a7c15

@@ -1,8 +1,14 @@
 package simtest
 
-import "github.com/driftback/driftback"
+import (
+	"slices"
 
-var passing = kindsThat(passes)
+	"github.com/driftback/driftback"
+)
+
+// passing are the kinds that a fault is drawn from; those that came later are drawn apart, so
+// that a seed without them means what it did.
+var passing = slices.DeleteFunc(kindsThat(passes), func(k Kind) bool { return k == Skew })
 
 // temper says how bad a generated scenario is.
 type temper int
@@ -16,12 +22,16 @@ const (
 // Generate returns the scenario of a seed: two to four peers, on links from perfect to
 // awful, with up to eight faults that pass, in one of seven something that ends the match,
 // in about one of ten a peer that is hostile, in about one of nine peers that pause, and in
-// about one of seven input delays that change.
-// Equal seeds give equal scenarios. What a seed gives may change with this module's
+// about one of seven input delays that change. Equal seeds give equal scenarios; a [Shape] asks
+// for more peers or longer matches. What a seed gives may change with this module's
 // version; a scenario's file does not.
-func Generate(seed uint64) Scenario {
-	g := generate(seed)
-	if h := (&draw{random(seed, streamHostile, 0)}); g.temper > calm && !g.s.HaltAtLimit && !g.s.hasNature(ends) && h.Chance(1, 7) {
+func Generate(seed uint64) Scenario { return Shape{}.Generate(seed) }
+
+// Generate returns the scenario of a seed as [Generate] does, but of this shape, which must
+// be valid.
+func (shape Shape) Generate(seed uint64) Scenario {
+	g := generate(seed, shape)
+	if h := (&draw{random(seed, streamHostile, 0)}); g.temper > calm && !g.s.HaltAtLimit && !g.s.PlayOn && !g.s.hasNature(ends) && h.Chance(1, 7) {
 		g.hostile(h)
 	}
 	g.generatePauses()
@@ -30,17 +40,15 @@ func Generate(seed uint64) Scenario {
 }
 
 // generate returns the scenario of a seed in which everybody is honest.
-func generate(seed uint64) generator {
+func generate(seed uint64, of Shape) generator {
 	shape := random(seed, streamShape, 0)
 	g := generator{
-		shape: &draw{shape}, links: &draw{random(seed, streamShape, 1)}, faults: &draw{random(seed, streamShape, 2)},
+		of: of, shape: &draw{shape}, links: &draw{random(seed, streamShape, 1)}, faults: &draw{random(seed, streamShape, 2)},
 		s: Scenario{Version: Version, Seed: seed},
 	}
 	g.temper = pick(g.shape, calm, calm, calm, rough, rough, rough, rough, nasty, nasty, nasty)
 	g.match()
-	for range pick(g.shape, 2, 2, 2, 2, 3, 3, 4) {
-		g.peer()
-	}
+	g.peers()
 	g.connect()
 	for range g.faults.between(int(g.temper), [...]int{2, 4, 8}[g.temper]) {
 		g.fault()
@@ -54,11 +62,14 @@ func generate(seed uint64) generator {
 	buggify := random(seed, streamBuggify, 0)
 	g.s.Buggify = buggify.Chance(1, 3)
 	g.edges()
+	g.skews()
+	g.losses()
 	return g
 }
 
 type generator struct {
 	s                    Scenario
+	of                   Shape
 	temper               temper
 	shape, links, faults *draw
 	plays                int
@@ -71,6 +82,9 @@ func (g *generator) match() {
 	if d.Chance(1, 25) {
 		s.Ticks = d.between(600, 2000)
 	}
+	if s.Ticks < g.of.Ticks {
+		s.Ticks = g.of.Ticks + s.Ticks%64
+	}
 	s.Hold = pick(d, 1, 3, 7, 7, 12)
 	s.Window = pick(d, 0, 0, 0, 1, 2, 5, 20, 60, 200, None)
 	s.FingerprintEvery = pick(d, 0, 0, 0, 1, 3, 32, None)
@@ -81,7 +95,8 @@ func (g *generator) match() {
 	s.EffectTolerance = pick(d, 0, 0, 0, 0, 0, 1, 3, 10)
 }
 
-func (g *generator) peer() {
+// peer adds one, who plays so many participants; 0: that is drawn too.
+func (g *generator) peer(plays int) {
 	d, s := g.shape, &g.s
 	p := Peer{
 		InputDelay: pick(d, 0, 0, 0, 1, 2, 3, 9, 30),
@@ -103,7 +118,10 @@ func (g *generator) peer() {
 	case 1:
 		p.Skew = d.between(-30_000, 30_000) // a loop that does not keep its rate
 	}
-	for range pick(d, 1, 1, 1, 1, 1, 2) {
+	if plays == 0 {
+		plays = pick(d, 1, 1, 1, 1, 1, 2)
+	}
+	for range plays {
 		p.Plays = append(p.Plays, g.plays)
 		g.plays++
 	}

@@ -61,6 +61,8 @@ func (p *peer[S, I]) checkRefused(r *session.Result, err error) {
 		case why == mesh.Early:
 			// A peer may play before another has heard that it does.
 			early = n
+		case p.m.s.playsOn() && len(p.m.views) > 1 && (why == mesh.CutOff || why == mesh.OtherMatch):
+			// Those who are in another view say it as they do in theirs.
 		case n > due[i]:
 			p.breaks(RuleHonest, p.next, "it has dropped %d that are %v, and %d are from hostile peers", n, why, due[i])
 		case n < due[i]:

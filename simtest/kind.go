@@ -34,6 +34,9 @@ const (
 	Clog Kind = "clog"
 	// Freeze: the loops of From's peers do not run. Their clocks do.
 	Freeze Kind = "freeze"
+	// Skew: the clocks of From's peers, and their frames with them, run faster by Skew, or
+	// slower if it is negative.
+	Skew Kind = "skew"
 	// Crash: From's peers are gone for good, without a word.
 	Crash Kind = "crash"
 	// Leave and Halt: From's peers leave the match, or halt it for everybody.
@@ -44,10 +47,11 @@ const (
 	Diverge Kind = "diverge"
 )
 
-// Kinds lists every kind.
+// Kinds lists every kind. Hostile peers draw from a sequence by place in it, so new ones come last.
 var Kinds = [...]Kind{
 	Loss, Bursts, Delay, Reorder, Duplicate, Block, Partition, Clog, Throttle, Down, Freeze, Crash, Leave, Halt, Diverge,
 	Corrupt, Truncate, Stray, Forge, Change, Equivocate, Misreport, Flood,
+	Skew,
 }
 
 // nature says what kind of thing a kind is.
@@ -72,7 +76,7 @@ type traits struct {
 	// over.
 	disputed bool
 
-	lasts, from, to, share, by, every, rate, tick bool
+	lasts, from, to, share, by, every, rate, skew, tick bool
 }
 
 var kindTraits = map[Kind]traits{
@@ -87,6 +91,7 @@ var kindTraits = map[Kind]traits{
 	Throttle:  {nature: passes, lasts: true, to: true, rate: true},
 	Down:      {nature: passes, lasts: true, to: true},
 	Freeze:    {nature: passes, lasts: true, from: true, peers: true},
+	Skew:      {nature: passes, lasts: true, from: true, skew: true, peers: true},
 
 	Crash:   {nature: ends, from: true, peers: true},
 	Leave:   {nature: ends, from: true, peers: true},

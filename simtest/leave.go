@@ -19,6 +19,7 @@ func (p *peer[S, I]) obey() {
 	c := cause{at: []driftback.Peer{p.self}}
 	if p.m.s.Faults[fault].Kind == Leave {
 		c.here = []like{is(session.ErrLeft)}
+		c.may = p.m.mayGoOn()
 		p.session.Leave()
 	} else {
 		c.here = []like{is(session.ErrHalted)}

@@ -18,7 +18,8 @@ func (s *Scenario) thin(stride int) (list []pair) {
 		n := max(p.Redundancy+1, 2*(s.window()+s.delay())+1) // as far as a peer may be ahead
 		inputs := len(p.Plays) * n * (stride*3/2 + 2)
 		round := inputs + (1+inputs/leastFull)*besides
-		turn := s.Frame * 1_000_000 / Micros(1_000_000+p.Skew)
+		_, fastest := s.skews(l.From)
+		turn := s.Frame * 1_000_000 / Micros(1_000_000+fastest)
 		if l.BytesPerSecond > 0 && Micros(round)*Second/turn > Micros(l.BytesPerSecond) {
 			list = append(list, pair{l.From, l.To})
 		}

@@ -34,6 +34,7 @@ type match[S any, I comparable] struct {
 	net   *loopback.Network
 	peers []*peer[S, I]
 	owner []driftback.Peer // by participant
+	views []*view[S, I]    // in which somebody is or was, by number
 	// press is what participants press for a tick, and workload what is published for it.
 	press, workload func(p driftback.Participant, t driftback.Tick) I
 	published       []*published // by participant
@@ -58,7 +59,12 @@ type match[S any, I comparable] struct {
 	causes        []cause
 	thin          []pair        // the lines that may be too slow for what is sent
 	starved       time.Duration // after what time the match was given up because of them
-	over          bool          // something was planted, or found, that ends every peer's match
+	// joined: everybody has begun to play; muddled: somebody was lost before that.
+	joined, muddled bool
+	// disturbing is how many faults that pass are on, and disturbed when the last one ended.
+	disturbing    int
+	disturbed     time.Duration
+	over          bool // something was planted, or found, that ends every peer's match
 	violation     *Violation
 	undone, moved uint64
 
@@ -77,9 +83,9 @@ type peer[S any, I comparable] struct {
 	session *session.Lockstep[S, I]
 	sites   *buggify.Sites
 	clock   time.Duration // what it shows at the next frame
-	period  time.Duration // of its frames, in true time
 	polled  time.Duration // what its clock showed at the last turn
 	frozen  int
+	skewed  []int // faults that its clock has
 	gone    bool  // it has crashed
 	bids    []int // faults that bid it leave or halt at its next turn
 	err     error // why its match ended
@@ -92,6 +98,11 @@ type peer[S any, I comparable] struct {
 	// that has been reached.
 	confirmed, final driftback.Tick
 	silent           []time.Duration  // by peer: for how long it has been listened to in vain
+	missed           []bool           // by peer: that was for too long
+	view             *view[S, I]      // in which it is
+	entered          time.Duration    // when it came to it
+	most             driftback.Tick   // it can confirm no more, because others go on without it
+	ending           time.Duration    // since when it is to end; 0: it is not
 	inputs           []driftback.Tick // by participant: the first confirmed input not compared
 	root             driftback.Tick   // the next due tick whose fingerprint is compared
 	agreed           driftback.Tick
@@ -155,6 +166,7 @@ func newMatch[S any, I comparable](g Game[S, I], s Scenario) (*match[S, I], erro
 		return in
 	}
 	m.truth = &truth[S, I]{game: &m.game, inputs: m.workload, delays: delays, hasher: hasher, scenario: &m.s}
+	m.withViews()
 	if s.hasNature(hostile) {
 		if m.inputs, err = layout.OfInput[I](); err != nil {
 			return nil, fmt.Errorf("simtest: an input cannot be sent: %w", err)
@@ -200,8 +212,7 @@ func (m *match[S, I]) add(i int) error {
 	p := &peer[S, I]{
 		m: m, self: driftback.Peer(i), is: is, end: m.net.Open(driftback.Peer(i)),
 		clock: (is.Ahead + is.Phase).Duration(), polled: (is.Ahead + is.Phase).Duration(),
-		period: time.Duration(int64(m.s.Frame) * 1000 * 1_000_000 / int64(1_000_000+is.Skew)),
-		silent: make([]time.Duration, len(m.s.Peers)), inputs: make([]driftback.Tick, len(m.owner)),
+		silent: make([]time.Duration, len(m.s.Peers)), missed: make([]bool, len(m.s.Peers)), view: m.views[0], most: never, inputs: make([]driftback.Tick, len(m.owner)),
 		root:  m.every,
 		truth: m.world(i), tally: newTally(len(m.s.Peers), int(m.window)), traffic: newTraffic[I](len(m.s.Peers)),
 	}
@@ -263,6 +274,9 @@ func (p *peer[S, I]) config() session.Config[S, I] {
 	if m.s.PeerTimeout != 0 {
 		c.PeerTimeout = m.s.PeerTimeout.Duration()
 		c.RejoinGrace = m.s.RejoinGrace.Duration()
+	}
+	if m.s.PlayOn {
+		c.WhenLost = session.PlayOn
 	}
 	if m.s.HaltAtLimit {
 		c.AtLimit = session.Halt

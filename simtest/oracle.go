@@ -12,6 +12,9 @@ type oracle[S, I any] struct {
 	// now is the control state as next begins; what is done to the match is the scenario's.
 	now      control
 	scenario *Scenario
+	// cuts, unless it is nil, has by participant the tick from which on it is replaced and
+	// its input is the zero one.
+	cuts []driftback.Tick
 
 	state S
 	next  driftback.Tick // the world is state as this tick begins
@@ -29,7 +32,11 @@ func (o *oracle[S, I]) run() {
 	for p, delay := range o.delays {
 		var neutral I
 		o.in[p] = neutral
-		if o.next >= driftback.Tick(delay) {
+		replaced := o.cuts != nil && o.next >= o.cuts[p]
+		if replaced {
+			o.all[p] = driftback.Replaced
+		}
+		if o.next >= driftback.Tick(delay) && !replaced {
 			o.in[p] = o.inputs(driftback.Participant(p), o.next)
 		}
 	}

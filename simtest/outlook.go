@@ -17,6 +17,10 @@ type outlook struct {
 	patience time.Duration
 	// limit is when a match that runs to its end has ended.
 	limit time.Duration
+	// losing is how much longer things take where survivors must first agree to go on without
+	// somebody, and deciding how long after the last fault that passes they have done so. It
+	// is 0 where links are so bad that their time may be up before.
+	losing, deciding time.Duration
 	// silences: faults may keep a peer silent for so long that it counts as lost.
 	silences bool
 }
@@ -63,8 +67,9 @@ func (s *Scenario) loss() (share float64) {
 
 // slowest returns the true time between two frames of the peer whose clock is slowest.
 func (s *Scenario) slowest() (frame Micros) {
-	for _, p := range s.Peers {
-		frame = max(frame, s.Frame*1_000_000/Micros(1_000_000+p.Skew)+1)
+	for p := range s.Peers {
+		least, _ := s.skews(p)
+		frame = max(frame, s.Frame*1_000_000/Micros(1_000_000+least)+1)
 	}
 	return frame
 }
@@ -132,8 +137,39 @@ func (s *Scenario) outlook() outlook {
 	if s.ends() {
 		o.limit += 2 * joinTimeout
 	}
+	if s.playsOn() {
+		s.losses(&o, late)
+	}
 	o.silences = s.silences(late)
 	return o
+}
+
+// losses adds to the outlook what it takes to go on without peers.
+func (s *Scenario) losses(o *outlook, late Micros) {
+	slowest, spread := s.slowest(), Micros(0)
+	least, most := MaxSkew, -MaxSkew
+	for p := range s.Peers {
+		low, high := s.skews(p)
+		least, most = min(least, low), max(most, high)
+	}
+	silence := s.PeerTimeout + s.RejoinGrace
+	spread = silence*1_000_000/Micros(1_000_000+least) - silence*1_000_000/Micros(1_000_000+most)
+	// Six messages in a row, of which few are lost, each handled in a turn, and what is
+	// repeated every 200 ms.
+	talk := (6+2*(tries(s.loss())+4))*(late+25*Millisecond) + 12*slowest + 600*Millisecond
+	if s.Buggify {
+		talk += 6 * 16 * slowest
+	}
+	for _, f := range s.Faults {
+		if f.Kind == Crash || f.Kind == Leave {
+			o.quiet = max(o.quiet, f.At.Duration())
+		}
+	}
+	o.losing = ((silence+s.PeerTimeout)*5/4 + talk).Duration()
+	o.limit += o.quiet + time.Duration(len(s.Faults)+1)*o.losing
+	if s.PeerTimeout*4/5 >= spread+talk {
+		o.deciding = (silence*5/4 + spread + talk).Duration()
+	}
 }
 
 // silences reports whether faults other than a crash may keep a peer silent for its
@@ -166,7 +202,7 @@ func (s *Scenario) silences(late Micros) bool {
 			end -= f.For - f.By
 		case Down: // it comes up by three messages, each of which may be late eight times
 			end += 3 * 17 * (late + by + 25*Millisecond)
-		case Duplicate, Crash, Leave, Halt, Diverge, Stray, Forge, Change, Equivocate, Misreport:
+		case Duplicate, Skew, Crash, Leave, Halt, Diverge, Stray, Forge, Change, Equivocate, Misreport:
 			continue
 		default:
 		}

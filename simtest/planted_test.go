@@ -575,6 +575,24 @@ var planted = map[string]struct {
 		},
 		rule: simtest.RuleThrift, says: "datagrams of",
 	},
+	"a decision that is told otherwise": {
+		game: func() game {
+			return simtest.Witness().Plant(func(self driftback.Peer, c *config) {
+				if self != 0 {
+					return
+				}
+				c.Transport = meddler{Transport: c.Transport, reliable: func(b []byte) []byte {
+					d, err := wire.ParseControl(b)
+					if d, ok := d.(wire.Decide); err == nil && ok {
+						d.Value.Cuts[0].Tick++
+						b, _ = wire.AppendControl(nil, d)
+					}
+					return b
+				}}
+			})
+		},
+		scenario: &crashed, rule: simtest.RuleView, says: "and peer 0 is in it with",
+	},
 	"guesses that draw from outside": {
 		game: func() game {
 			r := rng.New(1, 1)

@@ -8,13 +8,7 @@ import (
 // Scenario returns the scenario of a seed, as [Generate] makes it but for what
 // Game.Players cuts off: participants that share a peer, then whole peers, and faults that
 // then would be between nobody.
-func (g Game[S, I]) Scenario(seed uint64) Scenario {
-	s := Generate(seed)
-	if g.Players > 0 {
-		s.limit(g.Players)
-	}
-	return s
-}
+func (g Game[S, I]) Scenario(seed uint64) Scenario { return g.Shaped(seed, Shape{}) }
 
 func (s *Scenario) limit(players int) {
 	for i := len(s.Peers) - 1; i >= 0; i-- {

@@ -17,6 +17,8 @@ const (
 	streamEdges
 	streamPauses
 	streamDelays
+	streamSkew
+	streamLosses
 )
 
 // random returns the generator for one purpose, and for one thing of its kind.

@@ -35,6 +35,7 @@ const (
 	RuleGuess       Rule = "a missing input is guessed from the newest one that is confirmed before its tick"
 	RuleThrift      Rule = "no tick waits or is run again without need, and no more is sent than the bounds allow"
 	RuleWorkload    Rule = "the game's Valid knows every input of its own workload"
+	RuleView        Rule = "survivors of one view cut the same participants at the same ticks, with a majority, and nobody goes on outside of it"
 	RuleReplay      Rule = "the same scenario gives the same events"
 )
 
@@ -42,7 +43,7 @@ const (
 var Rules = [...]Rule{
 	RuleState, RulePure, RuleInput, RuleMonotonic, RuleWindow, RuleEnd, RuleCause, RuleFingerprint,
 	RuleEffects, RuleConfirmed, RuleProgress, RuleHonest, RuleHostile, RuleInternal, RuleRun, RuleGuess, RuleThrift,
-	RuleWorkload, RuleReplay,
+	RuleWorkload, RuleView, RuleReplay,
 }
 
 // Violation is a rule that did not hold.
@@ -137,6 +138,8 @@ type Report struct {
 	// Undone counts effects that were guessed and taken back, Moved those that were moved
 	// by no more than is tolerated, and not told again.
 	Undone, Moved uint64
+	// Views is how often survivors have agreed to go on without somebody.
+	Views int
 	// Refused counts what the peers have dropped, by reason.
 	Refused [mesh.Refusals]uint64
 	// Datagrams counts what was sent, Lost and Blocked what never arrived.
@@ -150,6 +153,7 @@ func (m *match[S, I]) report() Report {
 	r := Report{
 		Trace: uint64(m.trace), Violation: m.violation, Events: m.events, Simulated: m.net.Now(),
 		Confirmed: driftback.Tick(m.s.Ticks), Undone: m.undone, Moved: m.moved,
+		Views: m.newest().number,
 	}
 	for _, p := range m.peers {
 		one := p.report()
@@ -161,7 +165,7 @@ func (m *match[S, I]) report() Report {
 		for why, n := range p.refused {
 			r.Refused[why] += n
 		}
-		if !p.gone {
+		if !p.gone && (r.Views == 0 || m.newest().members[p.self]) {
 			r.Confirmed = min(r.Confirmed, p.final)
 		}
 		for to := range m.peers {

@@ -13,13 +13,14 @@ type runs[S any, I comparable] struct {
 	p    *peer[S, I]
 	mask driftback.Tick
 	// By place in a ring: the tick, and the inputs on which it was last run.
-	ticks []driftback.Tick
-	rows  []I
+	ticks    []driftback.Tick
+	rows     []I
+	replaced []uint16 // the participants that were not playing
 
 	// Of this turn: the first tick that ran and the one that would be next.
 	first, next driftback.Tick
 	count       int
-	interrupted int // peers that it has not heard for too long
+	interrupted [MaxPeers]bool // peers that it has not heard for too long
 	// known is, by participant, the first tick whose input the session lacks.
 	known []driftback.Tick
 }
@@ -32,7 +33,7 @@ func newRuns[S any, I comparable](p *peer[S, I]) *runs[S, I] {
 	}
 	r := &runs[S, I]{
 		p: p, mask: size - 1, ticks: make([]driftback.Tick, size), rows: make([]I, int(size)*n),
-		known: make([]driftback.Tick, n),
+		known: make([]driftback.Tick, n), replaced: make([]uint16, size),
 	}
 	for i := range r.ticks {
 		r.ticks[i] = -1
@@ -54,6 +55,7 @@ func (r *runs[S, I]) run(in []I, pass *driftback.Pass) {
 	switch {
 	case r.count == 0:
 		r.first = t
+		p.seeView()
 		r.find(false)
 		if !again {
 			r.find(true)
@@ -68,10 +70,14 @@ func (r *runs[S, I]) run(in []I, pass *driftback.Pass) {
 	place := int(t & r.mask)
 	row := r.rows[place*len(in):][:len(in)]
 	same := r.ticks[place] == t
+	replaced := uint16(0)
 	for q := range in {
 		same = same && in[q] == row[q]
-		if pass.Status(driftback.Participant(q)) != driftback.Playing {
-			p.breaks(RuleRun, t, "it ran with participant %d as %v, and everybody plays", q, pass.Status(driftback.Participant(q)))
+		switch got := pass.Status(driftback.Participant(q)); {
+		case got != p.view.status(q, t):
+			p.breaks(RuleRun, t, "it ran with participant %d as %v, who is %v", q, got, p.view.status(q, t))
+		case got != driftback.Playing:
+			replaced |= 1 << q
 		}
 		switch {
 		case t < r.known[q]:
@@ -80,14 +86,16 @@ func (r *runs[S, I]) run(in []I, pass *driftback.Pass) {
 			}
 		case p.m.owner[q] == p.self:
 			p.breaks(RuleGuess, t, "it ran on a guess of its own participant %d", q)
+		case t >= p.view.cuts[q] && in[q] == p.truth.input(q, t): // there is nothing to guess
 		case in[q] != p.guess(q, r.known[q]-1, t):
 			r.wrongGuess(q, t, in[q])
 		}
 	}
-	if same && again && t == r.first && p.m.s.PauseEvery == 0 {
+	if same && again && t == r.first && p.m.s.PauseEvery == 0 && r.replaced[place] == replaced {
 		p.breaks(RuleThrift, t, "it was run again, and all after it, on the inputs on which it had run")
 	}
 	r.ticks[place] = t
+	r.replaced[place] = replaced
 	copy(row, in)
 }
 
@@ -161,18 +169,29 @@ func (r *runs[S, I]) waits(turn *session.Result) {
 	for _, e := range turn.Events {
 		switch e.Kind {
 		case session.PeerInterrupted:
-			r.interrupted++
+			r.interrupted[e.Peer] = true
 		case session.PeerResumed:
-			r.interrupted--
+			r.interrupted[e.Peer] = false
 		default:
 		}
 	}
 	within := turn.Tick < turn.Confirmed+m.window
-	if turn.Phase != session.Stalled || turn.Tick >= driftback.Tick(m.s.Ticks) || !within || r.interrupted > 0 || p.full() ||
+	if turn.Phase != session.Stalled || turn.Tick >= driftback.Tick(m.s.Ticks) || !within || r.waitsForSome() || p.full() ||
 		m.s.Buggify || m.s.disputed() {
 		return
 	}
 	p.breaks(RuleThrift, turn.Tick, "it has stalled, where tick %d is the first that lacks an input and nothing else is in the way", turn.Confirmed)
+}
+
+// waitsForSome reports whether a peer that it plays with is not heard, or others have yet to
+// agree to go on without it.
+func (r *runs[S, I]) waitsForSome() bool {
+	for _, q := range r.p.m.peers {
+		if r.p.view.members[q.self] && (r.interrupted[q.self] || r.p.m.s.playsOn() && (q.gone || q.err != nil || q.view != r.p.view)) {
+			return true
+		}
+	}
+	return false
 }
 
 // check judges a turn: it runs what it says and no more, and what has become final was
@@ -201,6 +220,10 @@ func (r *runs[S, I]) check(turn *session.Result, next, final driftback.Tick) {
 			return
 		}
 		for q, in := range r.rows[place*n:][:n] {
+			if got := r.replaced[place]>>q&1 == 1; got != (p.view.status(q, t) == driftback.Replaced) {
+				p.breaks(RuleRun, t, "it is confirmed and was last run with participant %d as one that is not %v", q, p.view.status(q, t))
+				return
+			}
 			if want := p.truth.input(q, t); in != want {
 				p.breaks(RuleRun, t, "it is confirmed and was last run on %+v of participant %d, who pressed %+v", in, q, want)
 				return

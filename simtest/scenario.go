@@ -87,6 +87,9 @@ type Scenario struct {
 	// DelayEvery is on one tick of how many each participant's input delay changes; 0:
 	// never.
 	DelayEvery int `json:"delayEvery,omitzero"`
+	// PlayOn is a WhenLost of session.PlayOn: three peers or more go on without one that is
+	// lost, if a majority of the participants is left.
+	PlayOn bool `json:"playOn,omitzero"`
 	// Buggify forces rare paths inside the engine, as the seed says.
 	Buggify bool   `json:"buggify,omitzero"`
 	Peers   []Peer `json:"peers"`
@@ -252,6 +255,10 @@ func (s Scenario) Validate() error {
 	switch {
 	case s.RejoinGrace != 0 && s.PeerTimeout == 0:
 		return fmt.Errorf("simtest: rejoinGrace is %d and peerTimeout is 0: it begins when a peer has been silent for that long", s.RejoinGrace)
+	case s.PlayOn && s.PeerTimeout == 0:
+		return fmt.Errorf("simtest: playOn is set and peerTimeout is 0: nobody would ever be missed")
+	case s.PlayOn && (s.disputed() || s.hasNature(hostile)):
+		return fmt.Errorf("simtest: playOn is set and somebody is hostile or disagrees: what comes of both together is not judged")
 	case s.HaltAtLimit && s.Window == None:
 		return fmt.Errorf("simtest: haltAtLimit is set and window is %d: without predictions the first tick would halt the match", None)
 	}

@@ -243,6 +243,7 @@ func plainerMatch(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool) 
 		func(c *Scenario) { c.RejoinGrace = 0 },
 		func(c *Scenario) { c.EffectTolerance = 0 },
 		func(c *Scenario) { c.HaltAtLimit = false },
+		func(c *Scenario) { c.PlayOn = false },
 		func(c *Scenario) { c.PeerTimeout = 0 },
 		func(c *Scenario) { c.Hold = MaxHold },
 		func(c *Scenario) { c.FingerprintEvery = 0 },
@@ -261,6 +262,9 @@ func shorterFaults(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool)
 			cut = true
 		}
 		for edit(&s, try, func(c *Scenario) { c.Faults[i].At = (c.Faults[i].At / 2).round() }) {
+			cut = true
+		}
+		for edit(&s, try, func(c *Scenario) { c.Faults[i].Skew /= 2 }) {
 			cut = true
 		}
 		for edit(&s, try, func(c *Scenario) { c.Faults[i].Tick /= 2 }) {

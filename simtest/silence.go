@@ -26,7 +26,8 @@ func (m *match[S, I]) silenceMay() {
 // and its word of that may be lost.
 func (m *match[S, I]) gone(p driftback.Peer, mayBeLost bool) {
 	c := cause{at: []driftback.Peer{p}, wrong: m.lostWrongly, elsewhere: []like{is(session.ErrNeverJoined)}}
-	if mayBeLost {
+	c.may = m.mayGoOn()
+	if mayBeLost || c.may {
 		c.elsewhere = append(c.elsewhere, is(session.ErrPeerLost))
 	}
 	m.plant(c)
@@ -48,17 +49,24 @@ func (m *match[S, I]) lostWrongly(self driftback.Peer, err error) string {
 	if !errors.As(err, &lost) || int(lost.Peer) >= len(m.peers) {
 		return "it names no peer"
 	}
+	named := m.peers[lost.Peer]
+	if left := m.s.playsOn() && (named.err != nil || !p.view.members[named.self]); left {
+		return m.mustGoOn(self)
+	}
+	if lost.Alone && (m.disturbing > 0 || m.net.Now()-m.disturbed < m.outlook.losing) {
+		return m.mustGoOn(self) // what was begun to be decided while others were lost may come to no end
+	}
 	if heard := p.silent[lost.Peer]; heard < m.s.silence() {
 		return fmt.Sprintf("it had listened to peer %d in vain for only %v of %v", lost.Peer, heard, m.s.silence())
 	}
-	return ""
+	return m.mustGoOn(self)
 }
 
 // checkSilence checks that a peer that has been listened to in vain for too long is
 // called lost, unless nothing more is needed from it.
 func (p *peer[S, I]) checkSilence() {
 	m, last := p.m, driftback.Tick(p.m.s.Ticks)
-	if m.s.PeerTimeout == 0 || !p.playing || p.err != nil || p.final == last {
+	if m.s.PeerTimeout == 0 || m.s.playsOn() || !p.playing || p.err != nil || p.final == last {
 		return
 	}
 	most := m.s.silence()

@@ -111,8 +111,11 @@ func fromDuration(d time.Duration) Micros { return Micros(d / time.Microsecond) 
 func (m *match[S, I]) watchTick(now time.Duration, slowest *peer[S, I], moved bool) {
 	w := &m.watch
 	w.all = now >= m.soon.from+m.soon.settling*m.measured*5/4
+	newest := m.newest()
 	for _, p := range m.peers {
-		w.all = w.all && p.playing && !p.gone && p.err == nil // who has finished sends nothing more
+		if newest.members[p.self] {
+			w.all = w.all && p.playing && !p.gone && p.err == nil && p.view == newest // who has finished sends nothing more
+		}
 	}
 	if moved || !w.all || slowest.final >= driftback.Tick(m.s.Ticks) {
 		w.tick = now
@@ -125,7 +128,10 @@ func (m *match[S, I]) watchTick(now time.Duration, slowest *peer[S, I], moved bo
 // full reports whether some peer has to wait for the others to agree, which is watched by
 // itself.
 func (m *match[S, I]) full() bool {
-	return slices.ContainsFunc(m.peers, func(p *peer[S, I]) bool { return !p.gone && p.err == nil && p.full() })
+	newest := m.newest()
+	return slices.ContainsFunc(m.peers, func(p *peer[S, I]) bool {
+		return !p.gone && p.err == nil && newest.members[p.self] && p.full()
+	})
 }
 
 func (p *peer[S, I]) full() bool {
@@ -137,7 +143,7 @@ func (p *peer[S, I]) full() bool {
 // must be.
 func (p *peer[S, I]) watchAgreement(now time.Duration, all driftback.Tick) {
 	m := p.m
-	if m.every == 0 || len(m.peers) == 1 || p.err != nil || len(m.thin) > 0 {
+	if m.every == 0 || len(m.peers) == 1 || p.err != nil || p.gone || !m.newest().members[p.self] || len(m.thin) > 0 {
 		return
 	}
 	if p.waits <= p.agreed || !m.watch.all {

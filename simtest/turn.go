@@ -1,6 +1,7 @@
 package simtest
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -13,7 +14,7 @@ func (p *peer[S, I]) frame(at time.Duration) {
 	if p.gone || p.err != nil {
 		return
 	}
-	p.m.at(at+p.period, int(p.self), 0)
+	p.m.at(at+p.period(), int(p.self), 0)
 	now := p.clock
 	p.clock += p.m.s.Frame.Duration()
 	if p.frozen > 0 {
@@ -28,6 +29,7 @@ func (p *peer[S, I]) frame(at time.Duration) {
 	passed := min(now-p.polled, p.m.s.PeerTimeout.Duration()/4)
 	for q := range p.silent {
 		p.silent[q] += passed
+		p.missed[q] = p.missed[q] || p.m.s.PeerTimeout > 0 && p.silent[q] >= p.m.s.silence() && q != int(p.self)
 	}
 	p.polled = now
 	p.local = p.local[:0]
@@ -43,6 +45,9 @@ func (p *peer[S, I]) frame(at time.Duration) {
 	stats := p.session.Stats()
 	for i := range stats.Peers {
 		p.m.measured = max(p.m.measured, stats.Peers[i].RoundTrip+2*stats.Peers[i].Jitter)
+	}
+	if !errors.Is(err, session.ErrCutOff) { // that is a view in which it does not play
+		p.seeView()
 	}
 	p.checkTraffic(now, r.Tick > p.next, &stats)
 	p.tally.count(at, p.next, driftback.Tick(p.m.s.Ticks), &r, &stats)

@@ -41,14 +41,16 @@ func (p *peer[S, I]) parts(other *peer[S, I], t driftback.Tick) bool {
 
 // hardOfHearing reports whether links are so bad that a peer may be done with another
 // that has not said all.
-func (m *match[S, I]) hardOfHearing() bool { return m.outlook.silences || m.s.has(Crash, Down) }
+func (m *match[S, I]) hardOfHearing() bool {
+	return m.outlook.silences || m.s.has(Crash, Down) || m.s.playsOn()
+}
 
 // checkAgreed checks that nobody agrees with one whose world is another, or who says that
 // it is.
 func (p *peer[S, I]) checkAgreed(t driftback.Tick) {
 	for due := p.agreed + p.m.every; due <= t; due += p.m.every {
 		for _, q := range p.m.peers {
-			if due <= q.final && p.parts(q, due) {
+			if due <= q.final && p.view.members[q.self] && p.parts(q, due) {
 				p.breaks(RuleFingerprint, due, "it says that all agree, and the world of peer %d is another", q.self)
 			}
 			if _, fault := p.reported(q, due, 0); fault >= 0 {

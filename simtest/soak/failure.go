@@ -56,7 +56,7 @@ func keepAll[S any, I comparable](ctx context.Context, g simtest.Game[S, I], o O
 	for i := range failures {
 		f := &failures[i]
 		f.Commit = commit.Find().String()
-		s := g.Scenario(f.Seed)
+		s := g.Shaped(f.Seed, o.Shape)
 		name := files.Name(g.Name, f.Seed)
 		var err error
 		if f.Whole, err = files.Write(o.Dir, "whole-"+name, s.JSON()); err != nil {

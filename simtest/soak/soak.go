@@ -34,6 +34,8 @@ type Options struct {
 	// First is the first seed, and Count how many there are; 0: as many as Budget has time
 	// for, and without a Budget DefaultCount.
 	First, Count uint64
+	// Shape is what their scenarios are to have in common.
+	Shape simtest.Shape
 	// Budget is how long matches are begun for; 0: until the seeds are used up. What then
 	// runs is finished, and failures are shrunk after it.
 	Budget time.Duration
@@ -82,6 +84,8 @@ func (o Options) filled() (Options, error) {
 		return o, fmt.Errorf("soak: Parallel is %d: from 1 to %d are allowed, or 0 for all cores", o.Parallel, MaxParallel)
 	case o.Shrink < 0 && o.Shrink != None:
 		return o, fmt.Errorf("soak: Shrink is %d plays: it must not be negative, or %d for none", o.Shrink, None)
+	case o.Shape.Validate() != nil:
+		return o, fmt.Errorf("soak: Shape: %w", o.Shape.Validate())
 	case o.Every < 0:
 		return o, fmt.Errorf("soak: Every is %v: it must not be negative", o.Every)
 	}
@@ -124,10 +128,10 @@ func Run[S any, I comparable](ctx context.Context, g simtest.Game[S, I], o Optio
 	}
 	r := &run{
 		o: o, start: time.Now(),
-		summary: Summary{First: o.First, Asked: o.Count, Parallel: o.Parallel, Twice: !o.Once},
+		summary: Summary{First: o.First, Asked: o.Count, Shape: o.Shape, Parallel: o.Parallel, Twice: !o.Once},
 		traces:  map[uint64]struct{}{}, waiting: map[uint64]outcome{},
 	}
-	r.play(ctx, func(seed uint64) outcome { return playSeed(g, seed, o.Once) })
+	r.play(ctx, func(seed uint64) outcome { return playSeed(g, g.Shaped(seed, o.Shape), o.Once) })
 	r.summary.Wall = time.Since(r.start)
 	if r.err == nil {
 		r.err = keepAll(ctx, g, o, r.summary.Failures)
@@ -230,12 +234,10 @@ func (r *run) take() {
 }
 
 // playSeed plays the match of one seed.
-func playSeed[S any, I comparable](g simtest.Game[S, I], seed uint64, once bool) outcome {
-	done := outcome{seed: seed}
+func playSeed[S any, I comparable](g simtest.Game[S, I], s simtest.Scenario, once bool) outcome {
+	done := outcome{seed: s.Seed, peers: len(s.Peers)}
 	done.err = guard(func() (err error) {
 		start := time.Now()
-		s := g.Scenario(seed)
-		done.peers = len(s.Peers)
 		done.report, err = simtest.Play(g, s)
 		done.played = time.Since(start)
 		if once || err != nil || done.report.Violation != nil {

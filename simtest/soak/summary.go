@@ -26,6 +26,7 @@ type Summary struct {
 	// all the rest is about.
 	First, Asked, Matches uint64
 	Ended                 Ended
+	Shape                 simtest.Shape
 	Parallel              int
 	Twice                 bool
 
@@ -40,6 +41,8 @@ type Summary struct {
 	// up; Deepest is the longest rollback.
 	Rollbacks, Resimulated, Stalls, Undone, Lost, Blocked uint64
 	Deepest                                               int
+	// Views is how often survivors went on without somebody, in how many of the matches.
+	Views, ViewMatches uint64
 	// Faults has the kinds that were planned, in the order of simtest.Kinds.
 	Faults []simtest.FaultCount
 
@@ -95,6 +98,9 @@ func (s *Summary) add(done *outcome, traces map[uint64]struct{}) {
 	s.Lost += r.Lost
 	s.Blocked += r.Blocked
 	s.Deepest = max(s.Deepest, r.Deepest)
+	if s.Views += uint64(r.Views); r.Views > 0 {
+		s.ViewMatches++
+	}
 	for _, f := range r.Faults {
 		s.addFault(f)
 	}

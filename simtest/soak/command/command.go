@@ -67,7 +67,7 @@ func Of[S any, I comparable](g simtest.Game[S, I]) Game {
 	}
 }
 
-const usage = `sim [-seeds 0:10000] [-minutes 5] [-parallel 2] [-keepgoing] [-dir DIR]
+const usage = `sim [-seeds 0:10000] [-minutes 5] [-players 8] [-ticks 600] [-parallel 2] [-keepgoing] [-dir DIR]
 sim -replay FILE
 sim -shrink FILE [-o FILE]`
 

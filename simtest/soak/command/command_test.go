@@ -107,6 +107,32 @@ func TestManySeedsAreSummedUpInSentences(t *testing.T) {
 	require.Zero(t, code)
 	require.Contains(t, out, "1 match of witness, each played once, ")
 	require.Contains(t, out, ": seed 5.\n")
+	code, out, _ = call(t, "-seeds", "5", "-once", "-players", "5", "-ticks", "600")
+	require.Zero(t, code)
+	require.Contains(t, out, "1 match of witness with 5 players and at least 600 ticks, each played once, ")
+}
+
+func TestAFailureAmongManyPlayersIsReplayedFromItsFile(t *testing.T) {
+	dir := t.TempDir()
+	code, out, _ := call(t, "-seeds", "3", "-game", "broken", "-players", "5", "-ticks", "600", "-dir", dir, "-budget", "20", "-json")
+	require.Equal(t, cmdline.Found, code)
+	r := decode[SimResult](t, out)
+	require.Equal(t, 5, r.Players)
+	require.Equal(t, 600, r.Ticks)
+	f := r.Failures[0]
+	s, err := read(f.Whole)
+	require.NoError(t, err)
+	require.Equal(t, simtest.Shape{Players: 5, Ticks: 600}.Generate(3), s)
+	code, out, _ = call(t, "-game", "broken", "-replay", f.Whole, "-json")
+	require.Equal(t, cmdline.Found, code)
+	again := decode[ReplayResult](t, out)
+	require.Equal(t, f.Trace, again.Play.Trace)
+	require.Equal(t, f.Violation, again.Violation)
+
+	// Where it cannot be kept, what is said plays the same match.
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o644))
+	_, out, _ = call(t, "-seeds", "3", "-game", "broken", "-players", "5", "-ticks", "600", "-dir", filepath.Join(dir, "file"))
+	require.Contains(t, out, "not kept; -seeds 3 -players 5 -ticks 600 plays it again")
 }
 
 func TestAFailureIsShownWithAllThatReplaysIt(t *testing.T) {
@@ -235,6 +261,8 @@ func TestWhatIsWrongOnTheCommandLineIsOneSentence(t *testing.T) {
 		{"-seeds 5:", "-seeds 5: has no end, so -minutes must say when to stop"},
 		{"-minutes -1", "-minutes is -1: more than 0"},
 		{"-minutes NaN", "-minutes is NaN: more than 0"},
+		{"-players 17", "-players and -ticks: simtest: the number of players is 17: from 2 to 16 are allowed, or 0 for what a seed gives"},
+		{"-ticks -1", "-players and -ticks: simtest: the least number of ticks is -1: from 0 to 10000 are allowed"},
 		{"-parallel 0", "-parallel is 0: from 1 to 1024 are allowed"},
 		{"-parallel x", `invalid value "x" for flag -parallel; sim -help lists the flags`},
 		{"-budget -1", "-budget is -1 plays"},

@@ -62,7 +62,7 @@ func (j *job) seeds(ctx context.Context, o soak.Options) error {
 // alone says what keeps the step from being rewound, in place of any match.
 func (j *job) alone(o soak.Options, f *simtest.Finding, when string) (err error) {
 	if j.json {
-		r := j.simResult(&soak.Summary{First: o.First, Asked: o.Count, Ended: soak.Failed, Parallel: o.Parallel, Twice: !o.Once})
+		r := j.simResult(&soak.Summary{First: o.First, Asked: o.Count, Shape: o.Shape, Ended: soak.Failed, Parallel: o.Parallel, Twice: !o.Once})
 		r.Alone = finding(f)
 		err = j.print(r)
 	} else {

@@ -21,6 +21,9 @@ type SimResult struct {
 	FirstSeed uint64 `json:"firstSeed"`
 	Seeds     uint64 `json:"seeds"`
 	Matches   uint64 `json:"matches"`
+	// Players and Ticks are what -players and -ticks asked for, or 0.
+	Players int `json:"players"`
+	Ticks   int `json:"ticks"`
 	// Ended is "range", "time", "failure" or "interrupt".
 	Ended    soak.Ended `json:"ended"`
 	Parallel int        `json:"parallel"`
@@ -35,7 +38,9 @@ type SimResult struct {
 	Resimulated uint64        `json:"resimulated"` // ticks
 	Deepest     int           `json:"deepest"`     // ticks
 	Stalls      uint64        `json:"stalls"`
-	Undone      uint64        `json:"undone"` // effects
+	Views       uint64        `json:"views"`       // how often survivors went on without somebody
+	ViewMatches uint64        `json:"viewMatches"` // in how many matches
+	Undone      uint64        `json:"undone"`      // effects
 	Datagrams   uint64        `json:"datagrams"`
 	Lost        uint64        `json:"lost"`
 	Blocked     uint64        `json:"blocked"`
@@ -205,9 +210,9 @@ func (j *job) print(result any) error {
 func (j *job) simResult(s *soak.Summary) SimResult {
 	r := SimResult{
 		Command: "sim", Game: j.game.name, Commit: commitText(),
-		FirstSeed: s.First, Seeds: s.Asked, Matches: s.Matches, Ended: s.Ended, Parallel: s.Parallel, Twice: s.Twice,
+		FirstSeed: s.First, Seeds: s.Asked, Matches: s.Matches, Players: s.Shape.Players, Ticks: s.Shape.Ticks, Ended: s.Ended, Parallel: s.Parallel, Twice: s.Twice,
 		WallSeconds: s.Wall.Seconds(), All: speed(s.All, s.Parallel), TwoPeers: speed(s.TwoPeers, s.Parallel),
-		Events: s.Events, Rollbacks: s.Rollbacks, Resimulated: s.Resimulated, Deepest: s.Deepest, Stalls: s.Stalls,
+		Events: s.Events, Rollbacks: s.Rollbacks, Resimulated: s.Resimulated, Deepest: s.Deepest, Stalls: s.Stalls, Views: s.Views, ViewMatches: s.ViewMatches,
 		Undone: s.Undone, Datagrams: s.Datagrams, Lost: s.Lost, Blocked: s.Blocked, Faults: faults(s.Faults),
 		Forced:  forced(s.Buggified),
 		Vacuous: Vacuous{Matches: s.Vacuous, Seed: s.VacuousSeed, Why: list(s.VacuousWhy)},

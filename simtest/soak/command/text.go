@@ -16,8 +16,8 @@ func (j *job) simText(s *soak.Summary) string {
 	if s.Twice {
 		times = "twice"
 	}
-	fmt.Fprintf(&b, "%s of %s, each played %s, %d at once, commit %s: %s.\n",
-		count(s.Matches, "match"), j.game.name, times, s.Parallel, commitText(), ended(s))
+	fmt.Fprintf(&b, "%s of %s%s, each played %s, %d at once, commit %s: %s.\n",
+		count(s.Matches, "match"), j.game.name, shapeText(s.Shape), times, s.Parallel, commitText(), ended(s))
 	if s.Matches == 0 {
 		return b.String()
 	}
@@ -25,6 +25,9 @@ func (j *job) simText(s *soak.Summary) string {
 		span(s.All.Simulated), span(s.Wall), span(s.All.PerMinute(s.Parallel)), span(s.TwoPeers.PerMinute(s.Parallel)))
 	fmt.Fprintf(&b, "There were %d events, %d rollbacks (the deepest of %d ticks), %d stalls and %d effects undone; of %d datagrams %d were lost and %d blocked.\n",
 		s.Events, s.Rollbacks, s.Deepest, s.Stalls, s.Undone, s.Datagrams, s.Lost, s.Blocked)
+	if s.Views > 0 {
+		fmt.Fprintf(&b, "In %s survivors went on without somebody, %d times altogether.\n", count(s.ViewMatches, "match"), s.Views)
+	}
 	if len(s.Faults) > 0 {
 		b.WriteString("Faults that happened, of those planned: ")
 		for i, f := range s.Faults {
@@ -60,12 +63,38 @@ func (j *job) simText(s *soak.Summary) string {
 	}
 	fmt.Fprintf(&b, "%s failed.\n", count(s.Failed, "seed"))
 	for i := range s.Failures {
-		j.failureText(&b, &s.Failures[i])
+		j.failureText(&b, &s.Failures[i], shapeFlags(s.Shape))
 	}
 	if more := s.Failed - uint64(len(s.Failures)); more > 0 {
 		fmt.Fprintf(&b, "\nand %s more\n", count(more, "seed"))
 	}
 	return b.String()
+}
+
+// shapeText says what the matches were to have in common.
+func shapeText(shape simtest.Shape) string {
+	var list []string
+	if shape.Players > 0 {
+		list = append(list, count(uint64(shape.Players), "player"))
+	}
+	if shape.Ticks > 0 {
+		list = append(list, fmt.Sprintf("at least %s", count(uint64(shape.Ticks), "tick")))
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return " with " + strings.Join(list, " and ")
+}
+
+// shapeFlags returns the flags that ask for it.
+func shapeFlags(shape simtest.Shape) (flags string) {
+	if shape.Players > 0 {
+		flags += fmt.Sprintf(" -players %d", shape.Players)
+	}
+	if shape.Ticks > 0 {
+		flags += fmt.Sprintf(" -ticks %d", shape.Ticks)
+	}
+	return flags
 }
 
 // ended says which seeds were played and why no others.
@@ -93,7 +122,7 @@ func ended(s *soak.Summary) string {
 	return which
 }
 
-func (j *job) failureText(b *strings.Builder, f *soak.Failure) {
+func (j *job) failureText(b *strings.Builder, f *soak.Failure, flags string) {
 	fmt.Fprintf(b, "\nSeed %d, commit %s", f.Seed, f.Commit)
 	if f.Violation == nil {
 		fmt.Fprintf(b, " panicked: %v\n%s", f.Panic.Value, f.Panic.Stack)
@@ -102,7 +131,7 @@ func (j *job) failureText(b *strings.Builder, f *soak.Failure) {
 		violationText(b, f.Violation)
 	}
 	if f.Whole == "" {
-		fmt.Fprintf(b, "  scenario:  not kept; -seeds %d plays it again\n", f.Seed)
+		fmt.Fprintf(b, "  scenario:  not kept; -seeds %d%s plays it again\n", f.Seed, flags)
 		return
 	}
 	fmt.Fprintf(b, "  scenario:  %s\n", f.Whole)
