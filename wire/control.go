@@ -23,8 +23,8 @@ const (
 )
 
 // Control is a message of the reliable channel: a [Hello], [Start], [Finish],
-// [Leave] or [Disagree], or one of a transfer ([TransferOffer] and those beside it), as a
-// value.
+// [Leave] or [Disagree], or one of a transfer ([TransferOffer] and those beside it) or of a feed ([Watch] and [Feed]),
+// as a value.
 type Control interface{ control() }
 
 // Hello is the first message that a peer sends over a link: what must be alike on
@@ -151,7 +151,7 @@ func AppendControl(b []byte, c Control) ([]byte, error) {
 		w.tick(c.Tick)
 		w.uint64(c.Sum)
 	default:
-		if !w.transfer(c) {
+		if !w.transfer(c) && !w.feed(c) {
 			w.refuse("%T is no control message as a value", c)
 		}
 	}
@@ -231,6 +231,8 @@ func (r *reader) control() Control {
 		return Disagree{Tick: r.tick(), Sum: r.uint64()}
 	case kindTransferOffer, kindTransferTake, kindTransferChunk, kindTransferAck, kindTransferEnd, kindTransferStop:
 		return r.transfer(kind)
+	case kindWatch, kindFeed:
+		return r.feed(kind)
 	default:
 		r.refuse("a control message of kind %d, which does not exist", kind)
 		return nil

@@ -49,6 +49,8 @@ func decodeByDocument(b []byte, stride int) (text string, err error) {
 		d.disagree()
 	case kind >= 13 && kind <= 18:
 		d.transfer(kind)
+	case kind == 19 || kind == 20:
+		d.feed(kind)
 	case kind >= 0x80 && kind <= 0xff:
 		d.packet(kind, stride)
 	default:

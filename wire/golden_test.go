@@ -210,6 +210,10 @@ func describeControl(c wire.Control) string {
 	case wire.Disagree:
 		return fmt.Sprintf("disagree tick %d sum %016x\n", c.Tick, c.Sum)
 	}
+	switch c.(type) {
+	case wire.Watch, wire.Feed:
+		return describeFeed(c)
+	}
 	return describeTransfer(c)
 }
 

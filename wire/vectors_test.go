@@ -164,5 +164,5 @@ func controlVectors() []controlVector {
 		{"a leave without a word", wire.Leave{Reason: 255}},
 		{"a leave with many", wire.Leave{Text: strings.Repeat("é", wire.MaxText/2)}},
 		{"a disagreement", wire.Disagree{Tick: 1 << 31, Sum: 0xfeedfacecafebeef}},
-	}, transferVectors()...)
+	}, append(transferVectors(), feedVectors()...)...)
 }
