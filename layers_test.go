@@ -44,8 +44,9 @@ var floors = map[string]floor{
 	"wire":        {clockless: true, imports: []string{""}},
 	"transfer":    {clockless: true, imports: []string{"", "wire"}},
 	"mesh":        {clockless: true, imports: []string{"", "buggify", "wire", "transport"}},
+	"feed":        {clockless: true, imports: []string{"", "wire", "transport", "transfer", "mesh"}},
 	"session": {clockless: true, imports: []string{
-		"", "layout", "inputlog", "snapshot", "fingerprint", "rewind", "buggify", "wire", "mesh", "transport",
+		"", "feed", "layout", "inputlog", "snapshot", "fingerprint", "rewind", "buggify", "wire", "mesh", "transport",
 	}},
 	"simtest": {clockless: true, imports: []string{
 		"", "rng", "buggify", "layout", "fingerprint", "snapshot", "wire", "mesh", "session", "transport",

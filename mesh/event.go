@@ -33,6 +33,12 @@ const (
 	Paused
 	Resumed
 	SpeedChanged
+	// WatcherCame: a peer that plays nobody watches. WatcherGone: it has gone, or has been
+	// dropped, and Err says why. The floor above finds these too.
+	WatcherCame
+	WatcherGone
+	// FeedBegan: to who watches, the peer feeds it the match from Tick on.
+	FeedBegan
 )
 
 // String returns the kind as a few lower-case words.
@@ -54,6 +60,12 @@ func (k EventKind) String() string {
 		return "match resumed"
 	case SpeedChanged:
 		return "speed changed"
+	case WatcherCame:
+		return "watcher came"
+	case WatcherGone:
+		return "watcher gone"
+	case FeedBegan:
+		return "feed began"
 	}
 	return "unknown event"
 }
@@ -62,7 +74,7 @@ func (k EventKind) String() string {
 type Event struct {
 	Kind EventKind
 	Peer driftback.Peer
-	// Err is set for PeerDown.
+	// Err is set for PeerDown and WatcherGone.
 	Err error
 	// Participant of Peer gave the entry for Tick, and Speed is what the speed is since, in
 	// eighths of the normal one: set for Paused, Resumed and SpeedChanged.
@@ -75,17 +87,26 @@ type Event struct {
 // borrowed until the next Poll.
 func (m *Mesh) Events() []Event { return m.events }
 
-// EventsDropped returns how many events did not fit into one Poll. Only [PeerUp]
-// and [PeerDown] are ever dropped.
+// EventsDropped returns how many events did not fit into one Poll. Only [PeerUp],
+// [PeerDown] and those about watchers are ever dropped.
 func (m *Mesh) EventsDropped() int { return m.eventsDropped }
 
 // Note adds an event that the floor above has found.
 func (m *Mesh) Note(e Event) { m.note(e) }
 
 func (m *Mesh) note(e Event) {
-	if routine := e.Kind == PeerUp || e.Kind == PeerDown; routine && (len(m.events) >= maxEvents || m.cfg.Buggify.Fires(buggify.FewEvents)) {
+	if routine(e.Kind) && (len(m.events) >= maxEvents || m.cfg.Buggify.Fires(buggify.FewEvents)) {
 		m.eventsDropped++
 		return
 	}
 	m.events = append(m.events, e)
+}
+
+// routine reports whether something may happen any number of times in one Poll.
+func routine(k EventKind) bool {
+	switch k {
+	case PeerUp, PeerDown, WatcherCame, WatcherGone, FeedBegan:
+		return true
+	}
+	return false
 }

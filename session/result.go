@@ -50,6 +50,9 @@ const (
 	Paused          = mesh.Paused
 	Resumed         = mesh.Resumed
 	SpeedChanged    = mesh.SpeedChanged
+	WatcherCame     = mesh.WatcherCame
+	WatcherGone     = mesh.WatcherGone
+	FeedBegan       = mesh.FeedBegan
 )
 
 // Result is what one call of Tick or Poll did. Its slices are borrowed until the

@@ -37,6 +37,8 @@ type Lockstep[S any, I comparable] struct {
 	finished bool             // Finish has been told to the mesh
 	err      error
 
+	watchers *watchers[S] // nil: nobody may watch
+
 	controls controls
 	redo     func(t driftback.Tick) error // the loop's
 
@@ -75,7 +77,7 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 		FingerprintEvery: c.FingerprintEvery, History: c.History,
 		Match: c.Match, Settings: m.settings(), Nonce: c.Nonce,
 		PeerTimeout: c.PeerTimeout, RejoinGrace: c.RejoinGrace, JoinTimeout: c.JoinTimeout,
-		Valid: m.valid, ValidEntry: m.mayPause, Buggify: c.Buggify,
+		Valid: m.valid, ValidEntry: m.mayPause, Outside: m.outside(), Buggify: c.Buggify,
 	})
 	if err != nil {
 		return nil, err
@@ -108,7 +110,7 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 	for _, peer := range m.mesh.Peers() {
 		m.peerStats = append(m.peerStats, PeerStats{Peer: peer})
 	}
-	return m, nil
+	return m, m.letWatch()
 }
 
 // settings are what must be alike on every peer.
@@ -238,6 +240,7 @@ func (m *Lockstep[S, I]) turn(now time.Duration, local []I) (Result, error) {
 		m.play(local)
 	}
 	m.mesh.Flush()
+	m.feed(now)
 	return m.conclude(), m.err
 }
 
@@ -255,6 +258,7 @@ func (m *Lockstep[S, I]) begin() {
 	sum, hasSum := m.sum(m.loop.State())
 	if m.err == nil {
 		m.check(m.mesh.Begin(sum, hasSum))
+		m.watchers.startsFrom(sum, hasSum)
 	}
 }
 
@@ -400,6 +404,7 @@ func (m *Lockstep[S, I]) fingerprint(state *S) {
 	}
 	sum, _ := m.sum(state)
 	m.check(m.mesh.Fingerprint(t, sum))
+	m.giveState(t, state, sum)
 }
 
 // sum returns a state's fingerprint, if there are any. Where the state's own
@@ -460,6 +465,7 @@ func (m *Lockstep[S, I]) Halt(reason string) {
 func (m *Lockstep[S, I]) halt(err error, words string) {
 	m.mesh.Halt(err, words)
 	m.err = m.explain(m.mesh.Err())
+	m.endFeed()
 }
 
 // Leave ends the match for this peer and tells the others, whose matches end with
@@ -469,6 +475,7 @@ func (m *Lockstep[S, I]) Leave() {
 	if m.err == nil {
 		m.mesh.Leave()
 		m.err = m.explain(m.mesh.Err())
+		m.endFeed()
 	}
 }
 
@@ -490,6 +497,7 @@ func (m *Lockstep[S, I]) check(err error) {
 func (m *Lockstep[S, I]) conclude() Result {
 	if err := m.mesh.Err(); err != nil && m.err == nil {
 		m.err = m.explain(err)
+		m.endFeed()
 	}
 	r := &m.result
 	r.Tick, r.Confirmed = m.loop.Next(), m.confirmed()
