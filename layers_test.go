@@ -46,7 +46,7 @@ var floors = map[string]floor{
 	"mesh":        {clockless: true, imports: []string{"", "buggify", "wire", "transport"}},
 	"feed":        {clockless: true, imports: []string{"", "wire", "transport", "transfer", "mesh"}},
 	"session": {clockless: true, imports: []string{
-		"", "feed", "layout", "inputlog", "snapshot", "fingerprint", "rewind", "buggify", "wire", "mesh", "transport",
+		"", "feed", "layout", "inputlog", "snapshot", "fingerprint", "rewind", "buggify", "wire", "mesh", "transport", "transfer",
 	}},
 	"simtest": {clockless: true, imports: []string{
 		"", "rng", "buggify", "layout", "fingerprint", "snapshot", "wire", "mesh", "session", "transport",
