@@ -19,12 +19,13 @@ import (
 func TestTheFighter(t *testing.T) {
 	browser := launch(t)
 	t.Run("two pages play a match over a bad link", func(t *testing.T) { playAMatch(t, browser) })
+	t.Run("two pages choose, play and ask for a rematch", func(t *testing.T) { chooseAndPlayAgain(t, browser) })
 	t.Run("a page connects again when its process is back", func(t *testing.T) { connectAgain(t, browser) })
 }
 
 // playAMatch is one match, looked at from both sides.
 func playAMatch(t *testing.T, browser *tab) {
-	match := start(t, "-link", "latency=60ms,jitter=10ms,loss=5%", "-seed", "3")
+	match := start(t, "-link", "latency=60ms,jitter=10ms,loss=5%", "-seed", "3", "-choose", "1s")
 	urls := [2]string{match.line("left player"), match.line("right player")}
 	left, right := newTab(t, browser.ctx), newTab(t, browser.ctx)
 	tabs := [2]*tab{left, right}
@@ -216,6 +217,50 @@ func picture(t *testing.T, b *tab) {
 	require.NoError(t, os.MkdirAll("out", 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join("out", "fighter.png"), png, 0o644))
 	require.Greater(t, len(png), 50_000, "the picture is all but empty")
+}
+
+// chooseAndPlayAgain picks looks with the keyboard alone, sees the other's, and does so
+// again when the match is won.
+func chooseAndPlayAgain(t *testing.T, browser *tab) {
+	match := start(t, "-link", "latency=20ms", "-rate", "240", "-choose", "1h")
+	tabs := [2]*tab{newTab(t, browser.ctx), newTab(t, browser.ctx)}
+	for side, name := range []string{"left player", "right player"} {
+		tabs[side].visit(match.line(name))
+		tabs[side].until(`driftback.frame?.phase === 'choosing' && !document.getElementById('choose').hidden`)
+	}
+	left, right := tabs[0], tabs[1]
+	left.tap(arrowRight)
+	left.tap(arrowRight)
+	left.until(`document.getElementById('look-2').checked`)
+	right.until(`/^Kite wears violet and is still choosing/.test(document.getElementById('theirs').textContent)`)
+	for range 10 { // the controls take a keyboard too
+		if right.tap(keyTab); eval[string](right, `document.activeElement.name ?? ''`) == "look" {
+			break
+		}
+	}
+	right.tap(arrowRight)
+	left.until(`/^Ember wears moss/.test(document.getElementById('theirs').textContent)`)
+	right.tap(keyTab)
+	require.Equal(t, "ready", eval[string](right, `document.activeElement.id`))
+	right.tap(keySpace)
+	left.until(`/is ready/.test(document.getElementById('said').textContent)`)
+	left.tap(keyEnter)
+	for _, b := range tabs {
+		b.until(`driftback.frame.phase === 'advanced' && document.getElementById('choose').hidden`)
+		require.Equal(t, "[2,1]", eval[string](b, `JSON.stringify(driftback.frame.view.fighters.map((f) => f.look))`))
+	}
+	require.NoError(t, chromedp.Do(left.ctx, chromedp.Click(chromedp.ID("to-bot")))) // and nobody at the right
+	for _, b := range tabs {
+		b.until(`driftback.frame.phase === 'choosing' && driftback.frame.bout === 1`)
+		require.Equal(t, "Rematch", eval[string](b, `document.getElementById('ready').textContent`))
+		eval[bool](b, `document.activeElement.blur(), true`)
+		b.tap(keyEnter)
+	}
+	for _, b := range tabs {
+		b.until(`driftback.frame.phase === 'advanced' && driftback.frame.bout === 1 && driftback.frame.tick > 60`)
+		require.Empty(t, b.complaints())
+		require.Zero(t, eval[int](b, `driftback.stats.duplicates`))
+	}
 }
 
 func connectAgain(t *testing.T, browser *tab) {

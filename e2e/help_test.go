@@ -21,7 +21,7 @@ import (
 )
 
 // limit bounds everything that the tests of this package start together.
-const limit = 2 * time.Minute
+const limit = 3 * time.Minute
 
 // program is the fighter's command, built once.
 var program string
@@ -250,6 +250,7 @@ var (
 	keyS       = key{"KeyS", "s", 'S', "s"}
 	keyP       = key{"KeyP", "p", 'P', "p"}
 	keyTab     = key{"Tab", "Tab", 9, ""}
+	keyEnter   = key{"Enter", "Enter", 13, "\r"}
 	keySpace   = key{"Space", " ", 32, " "}
 	arrowRight = key{"ArrowRight", "ArrowRight", 39, ""}
 )

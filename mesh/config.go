@@ -36,8 +36,10 @@ type Config struct {
 	Players []driftback.Peer
 	// Stride is the size of an input in bytes.
 	Stride int
-	// Delay is this peer's input delay in ticks, 0 to MaxDelay.
-	Delay int
+	// Delay is the input delay in ticks, 0 to MaxDelay, with which each participant that
+	// Self plays begins; Delays has one for each of them, in order, in place of it.
+	Delay  int
+	Delays []int
 	// Window is the prediction window in ticks, 0 to MaxWindow. The mesh does not
 	// predict; the window bounds how far ahead a peer's inputs can honestly be.
 	Window int
@@ -100,6 +102,9 @@ func (c *Config) validate() error {
 	case c.JoinTimeout <= 0 && c.JoinTimeout != None:
 		return fmt.Errorf("mesh: JoinTimeout is %v: it must be positive, or None", c.JoinTimeout)
 	}
+	if err := c.validateDelays(); err != nil {
+		return err
+	}
 	others := false
 	for p, peer := range c.Players {
 		if peer >= driftback.MaxPeers {
@@ -121,6 +126,35 @@ func (c *Config) validate() error {
 		return fmt.Errorf("mesh: Settings cannot be sent: %w", err)
 	}
 	return nil
+}
+
+func (c *Config) validateDelays() error {
+	if c.Delays == nil {
+		return nil
+	}
+	plays := 0
+	for _, peer := range c.Players {
+		if peer == c.Self {
+			plays++
+		}
+	}
+	if len(c.Delays) != plays {
+		return fmt.Errorf("mesh: Delays has %d delays, and Self plays %d participants: give one for each, or none", len(c.Delays), plays)
+	}
+	for i, d := range c.Delays {
+		if d < 0 || d > MaxDelay {
+			return fmt.Errorf("mesh: Delays[%d] is %d ticks: from 0 to %d are allowed", i, d, MaxDelay)
+		}
+	}
+	return nil
+}
+
+// delay returns the input delay with which our participant number i begins.
+func (c *Config) delay(i int) int {
+	if c.Delays == nil {
+		return c.Delay
+	}
+	return c.Delays[i]
 }
 
 // leastDatagram returns the size in bytes of a packet that has room for one input

@@ -29,7 +29,7 @@ func (m *Mesh) receiveControl(l *link, b []byte) {
 		m.refuse(Malformed)
 		var version *wire.VersionError
 		switch {
-		case m.phase == Playing:
+		case m.phase == Playing || m.phase == Ended || l.next != nil:
 		case errors.As(err, &version):
 			m.end(&MismatchError{Peer: l.peer, Setting: "protocol version", Ours: fmt.Sprint(version.Ours), Theirs: fmt.Sprint(version.Theirs)},
 				wire.Leave{Reason: leaveRefused, Text: "the protocol versions differ"})
@@ -39,18 +39,31 @@ func (m *Mesh) receiveControl(l *link, b []byte) {
 		}
 		return
 	}
-	if _, hello := c.(wire.Hello); !hello && !l.greeted {
-		if leave, ok := c.(wire.Leave); ok {
-			m.receiveLeave(l, leave)
-			return
-		}
+	switch c := c.(type) {
+	case wire.Message:
+		m.receiveMessage(l, c)
+		return
+	case wire.Hello:
+		m.receiveHello(l, c)
+		return
+	}
+	switch leave, isLeave := c.(wire.Leave); {
+	case m.phase == Ended || l.next != nil:
+		m.receiveBeyond(l, c)
+		return
+	case l.greeted:
+	case l.mail.met:
+		m.refuse(OtherMatch) // it has not come to this match yet
+		return
+	case isLeave:
+		m.receiveLeave(l, leave)
+		return
+	default:
 		m.refuse(Early)
 		return
 	}
 	m.hear(l)
 	switch c := c.(type) {
-	case wire.Hello:
-		m.receiveHello(l, c)
 	case wire.Start:
 		m.receiveStart(l, c)
 	case wire.Finish:
@@ -72,9 +85,16 @@ func (m *Mesh) sendOwed() {
 		if l.owed == 0 || !l.up {
 			continue
 		}
-		m.pay(l, owesHello, func() wire.Control { return m.hello() })
+		m.pay(l, owesLeave, func() wire.Control { return l.leave })
+		if l.owed&owesLeave == 0 {
+			m.pay(l, owesHello, func() wire.Control { return m.hello() })
+		}
 		if l.owed&owesHello != 0 {
 			continue // nothing overtakes the hello
+		}
+		l.mail.said = true
+		if m.phase == Joining && l.past.known {
+			m.agreeIfAll()
 		}
 		m.pay(l, owesStart, func() wire.Control { return m.start.msg })
 		m.pay(l, owesDisagree, func() wire.Control { return m.dispute.msg() })

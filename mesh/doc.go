@@ -3,6 +3,9 @@
 // acknowledging, confirming, comparing fingerprints, time-outs, and the ways a
 // match ends.
 //
+// Beside the match it carries messages between the games, and hands the links on to the
+// next match.
+//
 // It owns what is held, acknowledged, contradicted and confirmed. It refuses to
 // own the game: inputs are byte strings of one length and states are 64-bit
 // fingerprints, so it has no type parameters and needs neither the step nor the

@@ -84,7 +84,7 @@ func (m *Mesh) receiveFinish(l *link, f wire.Finish) {
 		return
 	}
 	l.finished, l.finish = true, f
-	m.note(Event{Kind: PeerFinished, Peer: l.peer})
+	m.note(Event{Kind: PeerFinished, Peer: l.peer, Tick: f.At})
 	m.judgeLast()
 	m.judgeFinish()
 }
@@ -97,7 +97,8 @@ func (m *Mesh) judgeFinish() {
 	tired := m.longEnough(m.finish.waited)
 	for i := range m.links {
 		l := &m.links[i]
-		gone := m.longEnough(l.silence) // until then it may come back, and need this peer's inputs
+		// Until then it may come back, and need this peer's inputs.
+		gone := m.longEnough(l.silence) || l.next != nil
 		switch {
 		case !l.finished:
 			if !gone {
@@ -142,6 +143,9 @@ func (m *Mesh) Halt(err error, words string) {
 }
 
 func (m *Mesh) receiveLeave(l *link, leave wire.Leave) {
+	if m.gaveUp(l) {
+		return
+	}
 	if m.dispute.open {
 		m.endDispute() // it leaves because of that, or takes the only witness away
 		return
@@ -158,6 +162,7 @@ func (m *Mesh) receiveLeave(l *link, leave wire.Leave) {
 	case leaveRefused:
 		m.endTold(l, leave, ErrRefused, wire.Leave{Reason: leaveRefused, Text: "another peer refused the match"})
 	default:
+		m.note(Event{Kind: PeerLeft, Peer: l.peer, Err: &ToldError{Peer: l.peer, Tick: leave.Tick, Words: leave.Text, Err: ErrPeerLeft}})
 		m.endTold(l, leave, ErrPeerLeft, wire.Leave{Reason: leaveLeft, Text: "another peer left"})
 	}
 }
@@ -176,8 +181,8 @@ func (m *Mesh) end(err error, leave wire.Leave) {
 	leave.Text = sendable(leave.Text)
 	m.sendOwed()
 	for i := range m.links {
-		if l := &m.links[i]; l.up {
-			m.sendControl(l, leave)
+		if l := &m.links[i]; l.up && !m.sendControl(l, leave) {
+			l.owed, l.leave = l.owed|owesLeave, leave
 		}
 	}
 }

@@ -1,18 +1,18 @@
 package mesh
 
 import (
+	"slices"
+
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/buggify"
 )
 
-const (
-	// maxEvents is how many events of one Poll leave no room for further links that
-	// come up or go down, which may happen any number of times.
-	maxEvents = 64
-	// maxOtherEvents is how often everything else can happen to one peer in one
-	// Poll: it resumes, finishes and is interrupted again. There is always room.
-	maxOtherEvents = 3
-)
+// maxEvents is how many events of one Poll there may be, unless more than that are
+// important. Those are few: each can happen only so often to one peer in one Poll.
+const maxEvents = 64
+
+// maxImportant is how many important ones one peer can give rise to in one Poll.
+const maxImportant = 5
 
 // EventKind says what an [Event] is.
 type EventKind uint8
@@ -20,19 +20,31 @@ type EventKind uint8
 const (
 	// PeerUp: the link to the peer works.
 	PeerUp EventKind = iota + 1
-	// PeerDown: the link to the peer is gone; it may come back.
+	// PeerDown: the link to the peer is gone, and with it the game's messages that had
+	// not arrived; it may come back.
 	PeerDown
-	// PeerInterrupted: nothing has been heard from the peer for PeerTimeout.
+	// PeerInterrupted: nothing has been heard from the peer for PeerTimeout. With a
+	// RejoinGrace this is the warning before it is lost.
 	PeerInterrupted
 	// PeerResumed: an interrupted peer is back.
 	PeerResumed
 	// PeerFinished: the peer has confirmed the last tick.
 	PeerFinished
+	// PeerJoined: the peer's hello has come, and its settings are ours.
+	PeerJoined
+	// PeerLeft: the peer has left the match before its end.
+	PeerLeft
+	// PeerRematch: the peer has gone on to another match over this link, and waits
+	// there.
+	PeerRematch
 	// Paused, Resumed and SpeedChanged: a participant's entry has changed what peers agree
 	// on, and is confirmed. The floor above finds these: see [Mesh.Note].
 	Paused
 	Resumed
 	SpeedChanged
+	// DelayChanged: from now on another input delay is used for a participant of this
+	// peer's. The floor above finds it: see [Mesh.Note].
+	DelayChanged
 	// WatcherCame: a peer that plays nobody watches. WatcherGone: it has gone, or has been
 	// dropped, and Err says why. The floor above finds these too.
 	WatcherCame
@@ -41,72 +53,102 @@ const (
 	FeedBegan
 )
 
+// eventKinds has each kind's name, in a few lower-case words, and whether it is routine:
+// it may happen any number of times in one Poll, and gives way to one that is not when there is no
+// room.
+var eventKinds = [...]struct {
+	name    string
+	routine bool
+}{
+	PeerUp:          {"link up", true},
+	PeerDown:        {"link down", true},
+	PeerInterrupted: {"interrupted", false},
+	PeerResumed:     {"resumed", false},
+	PeerFinished:    {"finished", false},
+	PeerJoined:      {"joined", true},
+	PeerLeft:        {"left", false},
+	PeerRematch:     {"asks for a rematch", false},
+	Paused:          {"match paused", true},
+	Resumed:         {"match resumed", true},
+	SpeedChanged:    {"speed changed", true},
+	DelayChanged:    {"input delay changed", true},
+	WatcherCame:     {"watcher came", true},
+	WatcherGone:     {"watcher gone", true},
+	FeedBegan:       {"feed began", true},
+}
+
 // String returns the kind as a few lower-case words.
 func (k EventKind) String() string {
-	switch k {
-	case PeerUp:
-		return "link up"
-	case PeerDown:
-		return "link down"
-	case PeerInterrupted:
-		return "interrupted"
-	case PeerResumed:
-		return "resumed"
-	case PeerFinished:
-		return "finished"
-	case Paused:
-		return "match paused"
-	case Resumed:
-		return "match resumed"
-	case SpeedChanged:
-		return "speed changed"
-	case WatcherCame:
-		return "watcher came"
-	case WatcherGone:
-		return "watcher gone"
-	case FeedBegan:
-		return "feed began"
+	if k == 0 || int(k) >= len(eventKinds) {
+		return "unknown event"
 	}
-	return "unknown event"
+	return eventKinds[k].name
 }
 
 // Event is something that happened to a peer.
 type Event struct {
 	Kind EventKind
 	Peer driftback.Peer
-	// Err is set for PeerDown and WatcherGone.
+	// Tick is the first for which an input of the peer's was missing, for PeerFinished the
+	// first that does not run, and 0 before a match is played.
+	// For Paused, Resumed and SpeedChanged it is that of the entry.
+	Tick driftback.Tick
+	// Err is set for PeerDown, PeerLeft and WatcherGone.
 	Err error
 	// Participant of Peer gave the entry for Tick, and Speed is what the speed is since, in
-	// eighths of the normal one: set for Paused, Resumed and SpeedChanged.
+	// eighths of the normal one: set for Paused, Resumed and SpeedChanged. For DelayChanged
+	// it has an input delay of Delay ticks as Tick runs, and after it.
 	Participant driftback.Participant
-	Tick        driftback.Tick
 	Speed       int
+	Delay       int
 }
 
-// Events returns what has happened since the last Poll began. The slice is
-// borrowed until the next Poll.
+// Events returns what has happened since the Flush before the last Poll, in order. The
+// slice is borrowed until the next Poll.
 func (m *Mesh) Events() []Event { return m.events }
 
-// EventsDropped returns how many events did not fit into one Poll. Only [PeerUp],
-// [PeerDown] and those about watchers are ever dropped.
+// EventsDropped returns how many events did not fit into one Poll. Only routine ones are
+// ever dropped: a link that came up or went down, a peer that joined, watchers, and entries and
+// delays, whose outcome can be asked for.
 func (m *Mesh) EventsDropped() int { return m.eventsDropped }
 
-// Note adds an event that the floor above has found.
-func (m *Mesh) Note(e Event) { m.note(e) }
+// Note adds an event that the floor above has found, as it is.
+func (m *Mesh) Note(e Event) { m.add(e) }
 
+// note adds an event of a peer's, at the tick that the peer has come to.
 func (m *Mesh) note(e Event) {
-	if routine(e.Kind) && (len(m.events) >= maxEvents || m.cfg.Buggify.Fires(buggify.FewEvents)) {
+	if l := m.linkTo(e.Peer); l != nil && e.Tick == 0 && (m.phase == Playing || m.phase == Ended && m.agreed) {
+		e.Tick = m.heldFrom(l)
+	}
+	m.add(e)
+}
+
+// add adds an event. Where there is no room the oldest routine one gives way, because
+// the newest say how things stand.
+func (m *Mesh) add(e Event) {
+	routine := func(e Event) bool { return eventKinds[e.Kind].routine }
+	if routine(e) && m.cfg.Buggify.Fires(buggify.FewEvents) {
 		m.eventsDropped++
 		return
+	}
+	if len(m.events) >= maxEvents {
+		if i := slices.IndexFunc(m.events, routine); i >= 0 {
+			m.events = slices.Delete(m.events, i, i+1)
+			m.eventsDropped++
+			if i < m.eventsTold {
+				m.eventsTold--
+			}
+		} else if routine(e) {
+			m.eventsDropped++
+			return
+		}
 	}
 	m.events = append(m.events, e)
 }
 
-// routine reports whether something may happen any number of times in one Poll.
-func routine(k EventKind) bool {
-	switch k {
-	case PeerUp, PeerDown, WatcherCame, WatcherGone, FeedBegan:
-		return true
-	}
-	return false
+// forgetEvents makes room for those of another Poll. What has happened since the last
+// Flush nobody has been told of.
+func (m *Mesh) forgetEvents() {
+	m.events = slices.Delete(m.events, 0, m.eventsTold)
+	m.eventsTold = 0
 }

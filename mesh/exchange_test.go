@@ -99,3 +99,28 @@ func BenchmarkExchange(b *testing.B) {
 	end, _ := e.meshes[0].Link(1)
 	b.ReportMetric(float64(end.BytesSent-start.BytesSent)/float64(end.PacketsSent-start.PacketsSent), "B/packet")
 }
+
+func TestAPeerHearsHowTheOtherKeepsUp(t *testing.T) {
+	e := newExchange(t)
+	said, ok := e.meshes[1].Pace(0)
+	require.True(t, ok)
+	require.Zero(t, said.Lead)
+	_, ok = e.meshes[1].Pace(2)
+	require.False(t, ok, "nobody")
+	e.meshes[0].Report(-3.25, 1.5)
+	for range 30 {
+		require.NoError(t, e.tick())
+	}
+	said, ok = e.meshes[1].Pace(0)
+	require.True(t, ok)
+	require.InDelta(t, -3.25, said.Lead, 0)
+	require.InDelta(t, 1.5, said.Load, 0)
+	require.LessOrEqual(t, said.Age, 150*time.Millisecond)
+	require.NoError(t, e.net.Impair(0, 1, loopback.Impairment{Blocked: true}))
+	for range 30 {
+		require.NoError(t, e.tick())
+	}
+	said, _ = e.meshes[1].Pace(0)
+	require.InDelta(t, -3.25, said.Lead, 0)
+	require.Greater(t, said.Age, 400*time.Millisecond)
+}

@@ -140,6 +140,7 @@ func FuzzReceive(f *testing.F) {
 		wire.Hello{Match: 7, Nonce: 3, Settings: settings, Delays: []wire.Delay{{Participant: 1, Ticks: 400}}},
 		wire.Start{Digest: 1, Seed: 2, State: 3, HasState: true}, wire.Finish{At: 5, Sum: 5, HasSum: true},
 		wire.Disagree{Tick: 2, Sum: 9}, wire.Leave{Reason: leaveFinished}, wire.Leave{Reason: leaveHalted, Text: "so it is"},
+		wire.Message{Data: []byte("hello")}, wire.Message{Taken: 1}, wire.Hello{Match: 8, Nonce: 9},
 	} {
 		b, err := wire.AppendControl(nil, c)
 		require.NoError(f, err)
@@ -204,7 +205,8 @@ func FuzzReceive(f *testing.F) {
 			if mesh.Held(1) > mesh.Confirmed()+mesh.span {
 				t.Fatalf("participant 1's inputs are held up to tick %d, beyond the confirmed tick %d", mesh.Held(1), mesh.Confirmed())
 			}
-			if mesh.size() != size || cap(mesh.out) > transport.MaxReliable || len(mesh.events) > maxEvents+2*maxOtherEvents {
+			if mesh.size() != size || cap(mesh.out) > transport.MaxReliable || cap(mesh.events) != maxEvents+2*maxImportant ||
+				len(mesh.messages) > 2*MaxUntaken || len(mesh.letters) > 2*MaxUntaken*MaxMessage {
 				t.Fatal("the mesh has grown")
 			}
 			if (mesh.Phase() == Ended) != (mesh.Err() != nil) || errors.Is(mesh.Err(), ErrInternal) {

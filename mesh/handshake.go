@@ -27,8 +27,8 @@ type startState struct {
 // hello returns this peer's hello.
 func (m *Mesh) hello() wire.Hello {
 	h := wire.Hello{Match: m.cfg.Match, Nonce: m.cfg.Nonce, Settings: m.cfg.Settings}
-	for _, p := range m.own {
-		h.Delays = append(h.Delays, wire.Delay{Participant: p, Ticks: m.cfg.Delay})
+	for i, p := range m.own {
+		h.Delays = append(h.Delays, wire.Delay{Participant: p, Ticks: m.cfg.delay(i)})
 	}
 	return h
 }
@@ -42,21 +42,49 @@ func withRoster(settings []wire.Setting, players []driftback.Peer) []wire.Settin
 		}
 		fmt.Fprintf(&roster, "%d", peer)
 	}
-	all := append(slices.Clone(settings), wire.Setting{Name: rosterSetting, Value: roster.String()})
-	slices.SortFunc(all, func(a, b wire.Setting) int { return strings.Compare(a.Name, b.Name) })
-	return all
+	return sorted(append(slices.Clone(settings), wire.Setting{Name: rosterSetting, Value: roster.String()}))
+}
+
+// sorted sorts settings by name, in place.
+func sorted(settings []wire.Setting) []wire.Setting {
+	slices.SortFunc(settings, func(a, b wire.Setting) int { return strings.Compare(a.Name, b.Name) })
+	return settings
 }
 
 func (m *Mesh) receiveHello(l *link, h wire.Hello) {
-	if l.greeted {
-		m.refuse(Malformed) // one hello for each time the link comes up
+	same := l.hello != nil && matchIn(l.hello) == matchIn(&h)
+	switch {
+	case l.greeted && (same || matchIn(&h) == l.past || m.phase != Ended && !l.finished && !l.left):
+		// One hello for each time the link comes up, and one more when the peer is through:
+		// whoever goes on before that leaves first.
+		m.refuse(Malformed)
+		if m.phase != Ended {
+			m.hear(l)
+		}
+		return
+	case matchIn(&h) == l.past:
+		l.mail.met = true // it has not come to this match yet
+		return
+	case m.phase == Ended && same:
+		l.greeted, l.mail.met = true, true
+		return
+	case m.phase == Ended || l.greeted:
+		l.mail.met = true
+		m.keep(l, h)
 		return
 	}
 	if l.hello != nil && l.hello.Nonce != h.Nonce {
-		if m.phase == Joining {
+		switch {
+		case m.phase == Joining:
 			// The process was restarted before anything was agreed with it.
 			l.hello = nil
-		} else {
+		case h.Match != m.cfg.Match && m.finish.ready:
+			// It was through, and its link went down when it had gone on.
+			l.mail.met = true
+			m.keep(l, h)
+			m.judgeFinish()
+			return
+		default:
 			m.end(&LostError{Peer: l.peer, Tick: m.heldFrom(l)}, wire.Leave{Reason: leaveLost, Text: fmt.Sprintf("peer %d came back without the match", l.peer)})
 			return
 		}
@@ -65,13 +93,21 @@ func (m *Mesh) receiveHello(l *link, h wire.Hello) {
 		m.end(err, wire.Leave{Reason: leaveRefused, Text: "the settings differ"})
 		return
 	}
-	l.greeted = true
+	l.greeted, l.mail.met = true, true
+	m.hear(l)
 	if l.hello != nil {
 		return // the same process, after its link was down
 	}
 	l.hello = &h
+	m.note(Event{Kind: PeerJoined, Peer: l.peer})
+	m.agreeIfAll()
+}
+
+// agreeIfAll agrees once every hello has come. In a rematch this peer's own have to be on
+// their way too: until then another's may be of an attempt that it has given up since.
+func (m *Mesh) agreeIfAll() {
 	for i := range m.links {
-		if m.links[i].hello == nil {
+		if l := &m.links[i]; l.hello == nil || l.past.known && l.owed&owesHello != 0 {
 			return
 		}
 	}
@@ -111,8 +147,8 @@ func hex(v uint64) string { return fmt.Sprintf("%016x", v) }
 // all that was agreed and the tag that its packets carry.
 func (m *Mesh) agree() {
 	nonces := map[driftback.Peer]uint64{m.cfg.Self: m.cfg.Nonce}
-	for _, p := range m.own {
-		m.delays[p] = m.cfg.Delay
+	for i, p := range m.own {
+		m.delays[p] = m.cfg.delay(i)
 	}
 	for i := range m.links {
 		l := &m.links[i]
@@ -138,7 +174,8 @@ func (m *Mesh) agree() {
 		b = append(append(b, s.Value...), 0)
 	}
 	m.digest = xxh3.Hash(b)
-	m.tag = uint16(m.digest) ^ uint16(m.digest>>48)
+	m.tag = tagOf(m.digest, m.avoided())
+	m.agreed = true
 
 	for p := range m.histories {
 		// Before a participant's own delay nobody can have pressed anything.
@@ -169,8 +206,9 @@ func (m *Mesh) known() []wire.Setting {
 // Seed returns the hash of every peer's nonce, once the phase is [Agreeing].
 func (m *Mesh) Seed() uint64 { return m.seed }
 
-// Delay returns a participant's input delay in ticks, once the phase is
-// [Agreeing]. Its inputs for ticks below that are held, and neutral.
+// Delay returns the input delay in ticks with which a participant began, once the phase
+// is [Agreeing]. Its inputs for ticks below that are held, and neutral. What it is later
+// concerns nobody but its owner, who publishes the inputs.
 func (m *Mesh) Delay(p driftback.Participant) int { return m.delays[p] }
 
 // Begin says from which state this peer starts: its fingerprint, unless
@@ -245,6 +283,8 @@ func (m *Mesh) missing() string {
 		case l.hello != nil && m.phase == Joining: // it waits for somebody, as we do
 		case l.hello != nil:
 			who = append(who, fmt.Sprintf("peer %d said hello but has not begun", l.peer))
+		case l.up && l.past.known:
+			who = append(who, fmt.Sprintf("peer %d is connected but has not come to this match after the one before", l.peer))
 		case l.up:
 			who = append(who, fmt.Sprintf("peer %d is connected but said nothing", l.peer))
 		case why != nil:

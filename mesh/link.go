@@ -24,6 +24,12 @@ type link struct {
 	// disagreed: it has said what it found to differ.
 	disagreed bool
 
+	past  matchOf    // the newest it was in before this one, as far as is known
+	next  *nextMatch // what it has said about the one after this
+	asked bool       // it has been noted that it waits there
+	leave wire.Leave // what there was no room for as a match ended, for a rematch to say first
+	mail  mail
+
 	silence     time.Duration
 	interrupted bool
 	// balked says that the newest input that came is one that the game does not know,
@@ -40,6 +46,7 @@ type link struct {
 	everSent          bool
 	owesAck           bool // it has sent inputs that are new and not yet acknowledged
 	meter             meter
+	pace              heardPace
 	stats             LinkStats
 	prints            linkPrints
 }
@@ -52,6 +59,7 @@ const (
 	owesStart
 	owesFinish
 	owesDisagree
+	owesLeave
 )
 
 // LinkStats is what is known about the link to one peer.

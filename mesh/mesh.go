@@ -64,6 +64,7 @@ type Mesh struct {
 	polled       bool
 	joinedFor    time.Duration
 
+	agreed       bool // tag, seed and delays are known
 	digest, seed uint64
 	tag          uint16
 	start        startState
@@ -71,9 +72,15 @@ type Mesh struct {
 	finish       finishState
 	last         driftback.Tick // where this peer is going to finish; 0: not known
 	dispute      dispute
+	pace         ownPace
 
+	avoid         string // the tag of the match before, in hexadecimal; "": there was none
+	followed      bool   // by a rematch, which has the links now
 	events        []Event
+	eventsTold    int // how many of them a Flush has seen
 	eventsDropped int
+	messages      []Message // of this Poll
+	letters       []byte    // their data
 	refused       [Refusals]uint64
 
 	incoming, outgoing wire.Packet
@@ -90,6 +97,7 @@ func New(c Config) (*Mesh, error) {
 	}
 	m := &Mesh{cfg: c, span: driftback.Tick(2*(c.Window+MaxDelay) + 1)}
 	m.cfg.Players = slices.Clone(c.Players)
+	m.cfg.Delays = slices.Clone(c.Delays)
 	m.cfg.Settings = withRoster(c.Settings, c.Players)
 	// While the owner has not yet read what one Poll brought, the confirmed tick may
 	// move by almost a span and inputs come from almost a span beyond that. A power of
@@ -127,7 +135,7 @@ func New(c Config) (*Mesh, error) {
 		m.links = append(m.links, l)
 	}
 	m.delays = make([]int, len(c.Players))
-	m.events = make([]Event, 0, maxEvents+maxOtherEvents*len(m.links))
+	m.events = make([]Event, 0, maxEvents+maxImportant*len(m.links))
 	m.prints.init(&m.cfg, m.links)
 	m.runs = make([]byte, 0, min(len(m.own)*depth*c.Stride, wire.MaxDecoded))
 	m.entries = make([]byte, 0, len(m.own)*min(depth, wire.MaxRunTicks))
@@ -148,11 +156,12 @@ func (m *Mesh) Refused() [Refusals]uint64 { return m.refused }
 
 // Poll handles what has arrived and judges who has been silent for too long. now
 // is the time since any fixed moment; a time that goes back counts as no time
-// passed.
+// passed. After the end it still takes messages and what belongs to a rematch.
 func (m *Mesh) Poll(now time.Duration) {
-	m.events = m.events[:0]
+	m.forgetEvents()
+	m.forgetMessages()
 	passed := m.tell(now)
-	if m.phase == Ended || m.cfg.Transport == nil {
+	if m.followed || m.cfg.Transport == nil {
 		return
 	}
 	for i := range m.links {
@@ -165,7 +174,7 @@ func (m *Mesh) Poll(now time.Duration) {
 	m.prints.bound(m.cfg.Buggify)
 	for outside := 0; drain > 0 && outside < maxOutside; {
 		msg, ok := m.cfg.Transport.Receive()
-		if !ok || m.phase == Ended {
+		if !ok {
 			break
 		}
 		if m.linkTo(msg.From) == nil {
@@ -190,7 +199,8 @@ func (m *Mesh) receive(msg transport.Message) {
 	switch msg.Kind {
 	case transport.Up:
 		l.up, l.greeted, l.downWhy = true, false, nil
-		l.early = nil // it may have been another process's; it is sent again
+		l.early, l.next = nil, nil // they may have been another process's; they are sent again
+		l.mail, l.owed = mail{}, l.owed&^owesLeave
 		l.owed |= owesHello
 		if m.start.ready {
 			l.owed |= owesStart
@@ -201,13 +211,17 @@ func (m *Mesh) receive(msg transport.Message) {
 		if m.dispute.open {
 			l.owed |= owesDisagree
 		}
-		m.hear(l)
+		if m.phase != Ended {
+			m.hear(l)
+		}
 		m.note(Event{Kind: PeerUp, Peer: l.peer})
 	case transport.Down:
-		l.up, l.downWhy = false, msg.Err
+		l.up, l.downWhy, l.next = false, msg.Err, nil
 		m.note(Event{Kind: PeerDown, Peer: l.peer, Err: msg.Err})
 	case transport.Datagram:
-		m.receivePacket(l, msg.Data)
+		if m.phase != Ended {
+			m.receivePacket(l, msg.Data)
+		}
 	case transport.Reliable:
 		m.receiveControl(l, msg.Data)
 	}

@@ -62,6 +62,9 @@ func (m *meter) echo(now time.Duration) (seq uint16, held time.Duration, ok bool
 	return uint16(m.newest), min(now-m.heardAt, maxEcho), true
 }
 
+// unwrap returns a packet's number in a count that does not wrap. heard has taken it.
+func (m *meter) unwrap(seq uint16) uint64 { return m.newest - uint64(uint16(m.newest)-seq) }
+
 // heard takes the sequence number of a packet that came.
 func (m *meter) heard(seq uint16, now time.Duration) {
 	if !m.started {

@@ -67,7 +67,7 @@ func compareSettings(peer driftback.Peer, ours, theirs []wire.Setting) error {
 			a, ours = ours[0], ours[1:]
 			b, theirs = theirs[0], theirs[1:]
 		}
-		if a.Value != "" && b.Value != "" && a.Value != b.Value {
+		if a.Value != "" && b.Value != "" && a.Value != b.Value && a.Name != tagSetting {
 			return &MismatchError{Peer: peer, Setting: a.Name, Ours: a.Value, Theirs: b.Value}
 		}
 	}

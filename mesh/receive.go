@@ -33,6 +33,7 @@ func (m *Mesh) receivePacket(l *link, b []byte) {
 	l.meter.heard(p.Seq, m.clock)
 	if p.Echo.Set {
 		l.meter.measure(p.Echo.Seq, time.Duration(p.Echo.HeldMicros)*time.Microsecond, m.clock)
+		l.pace.take(&p.Echo, l.meter.unwrap(p.Seq), m.clock)
 	}
 	if m.phase == Agreeing && l.hello != nil && len(p.Runs) > 0 {
 		// It plays, so it has agreed; its own word is on its way.

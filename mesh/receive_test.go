@@ -239,7 +239,13 @@ func TestEveryRefusalAndEventHasAName(t *testing.T) {
 	}
 	require.Equal(t, "unknown refusal", Refusal(Refusals).String())
 	require.Equal(t, "unknown event", EventKind(0).String())
-	require.Equal(t, "unknown event", (SpeedChanged + 1).String())
+	for k := range eventKinds[1:] {
+		name := EventKind(k + 1).String()
+		require.NotEmpty(t, name, "%d", k+1)
+		require.False(t, seen[name], name)
+		seen[name] = true
+	}
+	require.Equal(t, "unknown event", EventKind(len(eventKinds)).String())
 	require.Equal(t, "joining agreeing playing ended unknown phase",
 		Joining.String()+" "+Agreeing.String()+" "+Playing.String()+" "+Ended.String()+" "+Phase(9).String())
 }

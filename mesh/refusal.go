@@ -24,14 +24,17 @@ const (
 	BadAck
 	// FarFingerprint: a fingerprint too far ahead of what this peer can compare.
 	FarFingerprint
+	// Flood: a game's message beyond those that may be on their way at once.
+	Flood
 
 	// Refusals is the number of reasons.
-	Refusals = int(FarFingerprint) + 1
+	Refusals = int(Flood) + 1
 )
 
 var refusalNames = [Refusals]string{
 	"malformed", "from a stranger", "of another match", "too early", "not the owner's",
 	"too far ahead", "not a valid input", "a false acknowledgement", "a fingerprint too far ahead",
+	"one message too many",
 }
 
 // String returns the reason as a few lower-case words.

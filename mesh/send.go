@@ -57,7 +57,12 @@ func (m *Mesh) Publish(p driftback.Participant, t driftback.Tick, in []byte) err
 // Flush sends what is due: to each peer a packet if something was published since
 // the last, or if it is time to repeat what is unacknowledged.
 func (m *Mesh) Flush() {
-	if m.phase == Ended || m.cfg.Transport == nil {
+	m.eventsTold = len(m.events)
+	if m.followed || m.cfg.Transport == nil {
+		return
+	}
+	m.thank()
+	if m.phase == Ended {
 		return
 	}
 	m.sendOwed()
@@ -165,7 +170,7 @@ func (m *Mesh) sendOne(l *link, from []driftback.Tick) (more bool) {
 	p.Tag, p.Seq, p.Runs = m.tag, l.meter.stamp(m.clock), p.Runs[:0]
 	seq, held, ok := l.meter.echo(m.clock)
 	ok = ok && !m.cfg.Buggify.Fires(buggify.NoEcho)
-	p.Echo = wire.Echo{Set: ok, Seq: seq, HeldMicros: uint32(held / time.Microsecond)}
+	p.Echo = wire.Echo{Set: ok, Seq: seq, HeldMicros: uint32(held / time.Microsecond), Lead: m.pace.lead, Load: m.pace.load}
 	budget := m.room - maxHead
 	if n := len(p.Sums.List); n > 0 {
 		budget -= wire.MaxSumsHead + n*wire.SumSize

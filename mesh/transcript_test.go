@@ -48,6 +48,9 @@ var update = flag.Bool("update", false, "write the transcripts under testdata an
 //	pass a->b                    and now they are not
 //	full a / room a              a's reliable channels have no room, and have some again
 //	forge b->a 1 5: 03           a receives a packet in which b says this of participant 1
+//	message a->b: hi             a's game sends this to b's
+//	rematch a game=chess         a begins the next match, whose id is greater by 100, or tries again
+//	                             to begin the same; its nonce is greater by 100
 //	restart b                    b's process is another one
 //	show a                       what a knows
 func TestTranscripts(t *testing.T) {
@@ -247,6 +250,8 @@ func (s *transcript) do(line string) {
 	case "forge":
 		from, to, _ := strings.Cut(args[0], "->")
 		s.seat(to).forge(s.seat(from), wire.Packet{Runs: []wire.Run{s.run(args[1], args[2], rest)}})
+	case "rematch":
+		s.rematch(args[0], args[1:])
 	case "restart":
 		i := int(s.seat(args[0]).self)
 		s.match.seats[i].open(s.configOf(i, 99))
@@ -255,9 +260,29 @@ func (s *transcript) do(line string) {
 	}
 }
 
+func (s *transcript) rematch(name string, options []string) {
+	seat := s.seat(name)
+	c := s.configOf(int(seat.self), seat.config.Nonce+100)
+	if c.Match = seat.config.Match + 100; seat.mesh.Phase() == Ended && !seat.mesh.agreed {
+		c.Match = seat.config.Match // it tries again
+	}
+	for _, option := range options {
+		name, value, _ := strings.Cut(option, "=")
+		c.Settings = append(c.Settings, wire.Setting{Name: name, Value: value})
+	}
+	phase := seat.mesh.Phase()
+	c.Transport = seat
+	next, err := New(c)
+	require.NoError(s.t, err)
+	require.NoError(s.t, next.Follow(seat.mesh))
+	s.told(name, seat)
+	s.entered(name, seat.mesh, phase)
+	seat.config, seat.mesh = c, next
+}
+
 // act carries out a line in which one peer calls its mesh between turns.
 func (s *transcript) act(verb string, args []string, rest string) {
-	name := args[0]
+	name, to, _ := strings.Cut(args[0], "->")
 	seat := s.seat(name)
 	mesh := seat.mesh
 	phase := mesh.Phase()
@@ -274,6 +299,8 @@ func (s *transcript) act(verb string, args []string, rest string) {
 		}
 	case "fingerprint":
 		err = mesh.Fingerprint(driftback.Tick(s.number(args[1])), s.sum(rest))
+	case "message":
+		err = mesh.Send(s.seat(to).self, []byte(rest))
 	case "finish":
 		mesh.Finish(driftback.Tick(s.number(args[1])), s.sum(rest), true)
 	case "leave":
@@ -311,6 +338,9 @@ func (s *transcript) turn(name string) {
 			why = ": " + e.Err.Error()
 		}
 		s.say("%s: %s %v%s", name, s.names[e.Peer], e.Kind, why)
+	}
+	for _, m := range seat.mesh.Messages() {
+		s.say("%s is told by %s: %s", name, s.names[m.From], m.Data)
 	}
 	for r, n := range seat.mesh.Refused() {
 		if n > refused[r] {
@@ -426,6 +456,11 @@ func controlWords(c wire.Control) string {
 	case wire.Leave:
 		reason := [...]string{"left", "halted", "refused", "finished", "lost", "missing"}[c.Reason]
 		return fmt.Sprintf("leave (%s) at tick %d: %q", reason, c.Tick, c.Text)
+	case wire.Message:
+		if len(c.Data) == 0 {
+			return fmt.Sprintf("has taken %d messages", c.Taken)
+		}
+		return fmt.Sprintf("message: %s", c.Data)
 	case wire.Disagree:
 		return fmt.Sprintf("disagree: tick %d begins with %x", c.Tick, c.Sum)
 	}

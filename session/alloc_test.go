@@ -23,9 +23,26 @@ func TestAWarmFrameOfTwoSessionsAllocatesNothing(t *testing.T) {
 		"with every tick compared and a policy of its own": func(c *session.Config[state, input]) {
 			c.FingerprintEvery, c.Save = 1, moving
 		},
+		"with delays that change all the time": func(c *session.Config[state, input]) {
+			c.AdaptDelay = session.AdaptDelay{Max: 3}
+			c.Fill = func(last input) input { return last }
+			if c.Self == 0 {
+				c.Merge = func(into, _ input) input { return into }
+			}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDuo(t, 7, noisy, change)
+			plain := d.frame
+			frames := 0
+			frame := func() {
+				plain()
+				if frames++; name == "with delays that change all the time" && frames%5 == 0 {
+					for i, s := range d.peer {
+						require.NoError(t, s.SetInputDelay(driftback.Participant(i), frames/5%4))
+					}
+				}
+			}
 			stats := func() (resimulated, lost uint64) {
 				for i, s := range d.peer {
 					resimulated += s.Stats().Loop.Resimulated
@@ -34,16 +51,16 @@ func TestAWarmFrameOfTwoSessionsAllocatesNothing(t *testing.T) {
 				return resimulated, lost
 			}
 			for range 3000 {
-				d.frame()
+				frame()
 			}
 			resimulated, lost := stats()
-			const frames = 500
+			const many = 500
 			perRun := testing.AllocsPerRun(4, func() {
-				for range frames {
-					d.frame()
+				for range many {
+					frame()
 				}
 			})
-			require.Zero(t, perRun, "allocations in %d frames", frames)
+			require.Zero(t, perRun, "allocations in %d frames", many)
 			after, lostAfter := stats()
 			require.Greater(t, after-resimulated, uint64(1000), "ticks run again meanwhile")
 			require.Greater(t, lostAfter-lost, uint64(100), "packets lost meanwhile")

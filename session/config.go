@@ -24,6 +24,7 @@ const (
 	DefaultFingerprintEvery = 8
 	DefaultRedundancy       = 1
 	DefaultHistory          = 4096
+	DefaultTickRate         = 60
 	DefaultPeerTimeout      = 5 * time.Second
 	DefaultJoinTimeout      = time.Minute
 )
@@ -76,12 +77,29 @@ type Config[S any, I comparable] struct {
 
 	// InputDelay is how many ticks after it was read an input takes effect: 0 to
 	// mesh.MaxDelay. 0 is no delay. A participant's first InputDelay ticks run on the
-	// zero input. Peers may differ.
-	InputDelay int
+	// zero input. InputDelays has one for each participant that this peer plays, in order,
+	// in place of it. Peers may differ. See [Lockstep.SetInputDelay] for what may change
+	// later.
+	InputDelay  int
+	InputDelays []int
+	// AdaptDelay has the input delays follow the links as they are. The zero value leaves
+	// them alone. Peers may differ.
+	AdaptDelay AdaptDelay
+	// Fill makes the inputs that are missing where an input delay has become longer, from
+	// the last one that was published: without what was pressed just then, say. Nil
+	// repeats it, as the others guess. Merge puts what was read where an input delay has
+	// become shorter, and whose tick has an input already, into the next input that is
+	// published: the buttons that were pressed, say. Nil leaves it out. What they return
+	// must be an input that Valid knows, or the match ends. Peers may differ.
+	Fill  func(last I) I
+	Merge func(into, discarded I) I
 	// PredictionWindow is how many ticks may run beyond the confirmed ones: 1 to
 	// mesh.MaxWindow, 0 is DefaultWindow, None waits for every input and needs an
 	// InputDelay of at least 1. Alike.
 	PredictionWindow int
+	// TickRate is how many ticks a second has when nobody is ahead; 0 is
+	// DefaultTickRate. It is what Load in PaceStats is a share of. Alike.
+	TickRate int
 	// AtLimit says what happens when the window is used up.
 	AtLimit Limit
 	// FingerprintEvery is how many ticks lie between compared states; 0 is
@@ -126,14 +144,19 @@ type Config[S any, I comparable] struct {
 	// the game is told, 0 to 60: within it, the effect is taken to be the same. One
 	// that is undone later is reported with the tick that it was moved to.
 	EffectTolerance int
-	// Clock, if given, is read around re-simulation and steps, for Stats alone.
+	// Clock, if given, is read around re-simulation and steps, for Stats and for the
+	// others: when they need more than nine tenths of a tick's time, the Rate of every
+	// peer's Pace falls, so that all play slower rather than wait for each other.
 	Clock func() time.Duration
 	// Buggify forces rare paths in a simulation. It is this session's alone, and nil in
 	// every real match.
 	Buggify *buggify.Sites
 }
 
-const maxEffectTolerance = 60
+const (
+	maxEffectTolerance = 60
+	maxTickRate        = 1000
+)
 
 // filled returns the config with its defaults, or an error that names the field,
 // the value and what is allowed.
@@ -147,6 +170,7 @@ func (c Config[S, I]) filled() (Config[S, I], error) {
 	orDefault(&c.FingerprintEvery, DefaultFingerprintEvery)
 	orDefault(&c.Redundancy, DefaultRedundancy)
 	orDefault(&c.History, DefaultHistory)
+	orDefault(&c.TickRate, DefaultTickRate)
 	if c.PeerTimeout == 0 {
 		c.PeerTimeout = DefaultPeerTimeout
 	}
@@ -157,15 +181,16 @@ func (c Config[S, I]) filled() (Config[S, I], error) {
 		c.Redundancy = 0
 	}
 	c.Players = slices.Clone(c.Players)
+	if err := c.fillDelays(); err != nil {
+		return c, err
+	}
 	switch {
 	case c.Step == nil:
 		return c, errors.New("session: Step is nil: it must be the game's step function")
-	case c.InputDelay < 0 || c.InputDelay > mesh.MaxDelay:
-		return c, fmt.Errorf("session: InputDelay is %d ticks: 0 to %d are allowed", c.InputDelay, mesh.MaxDelay)
 	case c.PredictionWindow != None && (c.PredictionWindow < 1 || c.PredictionWindow > mesh.MaxWindow):
 		return c, fmt.Errorf("session: PredictionWindow is %d ticks: 1 to %d, 0 for %d, or None", c.PredictionWindow, mesh.MaxWindow, DefaultWindow)
-	case c.PredictionWindow == None && c.InputDelay < 1:
-		return c, fmt.Errorf("session: InputDelay is %d ticks and PredictionWindow is None: without predictions a tick needs inputs that were read before it, so the delay must be at least 1", c.InputDelay)
+	case c.TickRate < 1 || c.TickRate > maxTickRate:
+		return c, fmt.Errorf("session: TickRate is %d ticks a second: 1 to %d, or 0 for %d", c.TickRate, maxTickRate, DefaultTickRate)
 	case c.AtLimit > Halt:
 		return c, fmt.Errorf("session: AtLimit is %d: it must be Stall or Halt", c.AtLimit)
 	case c.AtLimit == Halt && c.PredictionWindow == None:

@@ -16,7 +16,12 @@
 // window ahead of what is confirmed. When an input arrives that was guessed wrongly
 // the session rewinds and re-simulates, once for all that arrived together. Every
 // few ticks the peers compare fingerprints of confirmed states and halt when they
-// differ.
+// differ. Every result says how fast to go on, so that all peers predict equally many
+// ticks; package pacing has the arithmetic.
+//
+// What no tick depends on, such as a choice of characters, peers tell each other with
+// Send, and Rematch plays the next match over the same links. A lobby is a match of which
+// no tick is run: its peers call Poll and Send until they agree, and then Rematch.
 //
 // Pausing, resuming and changing the speed are inputs too: they ride with a peer's next
 // one, and take effect at its tick for everybody. Who hears of one late takes back what it

@@ -129,7 +129,7 @@ func TestAPeerThatPlaysOnBeyondTheOthersLastTickEndsTheMatch(t *testing.T) {
 			m.runUntil(50)
 			require.NoError(t, m.peers[0].session.Finish(100))
 			m.runWhile(500, "not ended", func() bool { return !m.ended() })
-			require.Contains(t, m.peers[1].events, session.Event{Kind: session.PeerFinished, Peer: 0}, "peer 1 is told")
+			require.Contains(t, m.peers[1].events, session.Event{Kind: session.PeerFinished, Peer: 0, Tick: 100}, "peer 1 is told")
 			var mismatch *session.MismatchError
 			require.ErrorAs(t, m.peers[1].err, &mismatch)
 			require.Equal(t, session.MismatchError{Peer: 0, Setting: "the last tick", Ours: "none", Theirs: "100"}, *mismatch)

@@ -36,7 +36,8 @@ type Control struct {
 var ErrMayNotPause = errors.New("session: this peer may not pause, resume or change the speed")
 
 // Pause pauses the match for everybody. It rides with this peer's next published input,
-// the one for the tick that Result.InputFor names, and takes effect at that tick. From
+// which is for the tick that Result.InputFor names unless an input delay is just becoming
+// shorter or longer, and takes effect at that tick. From
 // there on ticks and inputs go on as ever, so keep calling Tick, but the step is not
 // called: the world stays as it is. A peer that hears of it late takes back what it has
 // run meanwhile.

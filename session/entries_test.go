@@ -55,10 +55,10 @@ func follow(m *match) *deeds {
 			for p.config.Players[who] != p.self {
 				who++
 			}
-			if d.done[r.InputFor] == nil {
-				d.done[r.InputFor] = map[int]deed{}
+			if d.done[r.InputFor[0]] == nil {
+				d.done[r.InputFor[0]] = map[int]deed{}
 			}
-			d.done[r.InputFor][who] = a
+			d.done[r.InputFor[0]][who] = a
 			break
 		}
 	}

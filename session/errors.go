@@ -34,6 +34,12 @@ var (
 	ErrPredictionLimit = errors.New("session: the prediction window is used up")
 )
 
+// Why Send did not send, for errors.Is; try again at a later tick.
+var (
+	ErrFull   = mesh.ErrFull
+	ErrNoLink = mesh.ErrNoLink
+)
+
 // MismatchError means that two peers were started with different settings, or are
 // going to end at different ticks. It is an [ErrRefused].
 type MismatchError = mesh.MismatchError

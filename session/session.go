@@ -15,6 +15,7 @@ import (
 	"github.com/driftback/driftback/inputlog"
 	"github.com/driftback/driftback/layout"
 	"github.com/driftback/driftback/mesh"
+	"github.com/driftback/driftback/pacing"
 	"github.com/driftback/driftback/rewind"
 	"github.com/driftback/driftback/snapshot"
 	"github.com/driftback/driftback/wire"
@@ -30,6 +31,7 @@ type Lockstep[S any, I comparable] struct {
 	hasher *fingerprint.Hasher[S] // nil: fingerprints are off
 	kept   kept[S]
 	own    []driftback.Participant
+	delays delays[I]
 
 	begun    bool
 	supplied []driftback.Tick // by participant: the first input not handed to the loop
@@ -54,6 +56,7 @@ type Lockstep[S any, I comparable] struct {
 	stepTime  time.Duration
 	rerunTime time.Duration
 	peerStats []PeerStats
+	pace      pace
 }
 
 // New returns a session that has not yet spoken to anybody.
@@ -73,7 +76,7 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 	}
 	m.mesh, err = mesh.New(mesh.Config{
 		Transport: c.Transport, Self: c.Self, Players: c.Players,
-		Stride: m.inputs.Size(), Delay: c.InputDelay, Window: int(c.window()), Redundancy: c.Redundancy,
+		Stride: m.inputs.Size(), Delays: c.InputDelays, Window: int(c.window()), Redundancy: c.Redundancy,
 		FingerprintEvery: c.FingerprintEvery, History: c.History,
 		Match: c.Match, Settings: m.settings(), Nonce: c.Nonce,
 		PeerTimeout: c.PeerTimeout, RejoinGrace: c.RejoinGrace, JoinTimeout: c.JoinTimeout,
@@ -87,6 +90,7 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 			m.own = append(m.own, driftback.Participant(p))
 		}
 	}
+	m.delays = newDelays[I](c.InputDelays, c.AdaptDelay, c.window())
 	// The log must hold what the mesh may hold before the loop has taken it.
 	m.log, err = inputlog.New(inputlog.Config[I]{Participants: len(c.Players), Depth: m.mesh.Kept(), Predict: c.predict()})
 	if err != nil {
@@ -110,7 +114,10 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 	for _, peer := range m.mesh.Peers() {
 		m.peerStats = append(m.peerStats, PeerStats{Peer: peer})
 	}
-	return m, m.letWatch()
+	if err := m.letWatch(); err != nil {
+		return nil, err
+	}
+	return m, m.pace.init(c.TickRate, c.window(), len(m.peerStats))
 }
 
 // settings are what must be alike on every peer.
@@ -129,6 +136,7 @@ func (m *Lockstep[S, I]) settings() []wire.Setting {
 		{Name: "state layout", Value: state},
 		{Name: "input layout", Value: fmt.Sprintf("%016x", m.inputs.Hash())},
 		{Name: "may pause", Value: m.cfg.mayPauseSetting()},
+		{Name: "tick rate", Value: strconv.Itoa(m.cfg.TickRate)},
 		{Name: "prediction window", Value: orNone(m.cfg.PredictionWindow)},
 		{Name: "fingerprint interval", Value: orNone(m.cfg.FingerprintEvery)},
 	}
@@ -203,7 +211,7 @@ func (m *Lockstep[S, I]) DesyncState(into *S) (t driftback.Tick, ok bool) {
 // now is the time since any fixed moment: it goes on from call to call, and is not the
 // length of a frame. Where it stands still no time-out ever comes. local has one input for each participant
 // that this peer plays, in order. They are used when the result is [Advanced] and
-// only then, for the tick that InputFor names; a game keeps pressed edges until
+// only then, for the ticks that InputFor names; a game keeps pressed edges until
 // they have been used. A wrong number of inputs, or one that Config.Valid refuses,
 // is an error that does not end the match.
 func (m *Lockstep[S, I]) Tick(now time.Duration, local ...I) (Result, error) {
@@ -228,25 +236,29 @@ func (m *Lockstep[S, I]) Poll(now time.Duration) (Result, error) { return m.turn
 // Without inputs it runs no tick.
 func (m *Lockstep[S, I]) turn(now time.Duration, local []I) (Result, error) {
 	if m.err != nil {
-		return m.standing(Ended), m.err
+		return m.after(now), m.err
 	}
 	m.effects.reports = m.effects.reports[:0]
 	m.result = Result{}
+	m.pace.advice.Skip = pacing.Keep
 	m.mesh.Poll(now)
 	if m.mesh.Phase() == mesh.Agreeing && !m.begun {
 		m.begin()
 	}
 	if m.begun && m.mesh.Phase() != mesh.Ended {
 		m.play(local)
+		if local != nil {
+			m.adapt(now, m.result.Phase == Advanced)
+		}
 	}
-	m.mesh.Flush()
 	m.feed(now)
+	m.mesh.Flush()
 	return m.conclude(), m.err
 }
 
 // standing is the result of a call that does nothing.
 func (m *Lockstep[S, I]) standing(p Phase) Result {
-	return Result{Phase: p, Tick: m.loop.Next(), Confirmed: m.confirmed()}
+	return Result{Phase: p, Tick: m.loop.Next(), Confirmed: m.confirmed(), Pace: pacing.Advice{Rate: m.pace.advice.Rate}}
 }
 
 // begin starts the game from the seed that every peer had a hand in.
@@ -327,13 +339,8 @@ func (m *Lockstep[S, I]) advance(local []I) {
 		m.stall(t)
 		return
 	}
-	for i, p := range m.own {
-		m.in = local[i]
-		m.bytes = m.inputs.Append(m.bytes[:0], &m.in)
-		if m.check(m.mesh.PublishEntry(p, m.mesh.Held(p), m.bytes, m.riding(p))); m.err != nil {
-			return
-		}
-		m.take(p)
+	if m.publish(t, local); m.err != nil {
+		return
 	}
 	started := m.read()
 	_, err := m.loop.Advance()
@@ -342,8 +349,9 @@ func (m *Lockstep[S, I]) advance(local []I) {
 		return
 	}
 	m.advanced++
+	m.paced(false)
 	m.result.Phase = Advanced
-	m.result.InputFor = t + driftback.Tick(m.cfg.InputDelay)
+	m.result.InputFor = m.delays.inputFor
 }
 
 // within reports whether the prediction window allows tick t to run.
@@ -356,6 +364,7 @@ func (m *Lockstep[S, I]) within(t driftback.Tick) bool {
 
 func (m *Lockstep[S, I]) stall(t driftback.Tick) {
 	m.stalled++
+	m.paced(true)
 	m.await()
 	if m.cfg.AtLimit == Halt && !m.within(t) {
 		why := fmt.Sprintf("tick %d is %d ticks beyond the confirmed tick %d, waiting for participants %v",
@@ -501,7 +510,7 @@ func (m *Lockstep[S, I]) conclude() Result {
 	}
 	r := &m.result
 	r.Tick, r.Confirmed = m.loop.Next(), m.confirmed()
-	r.Effects, r.Events = m.effects.reports, m.mesh.Events()
+	r.Effects, r.Events, r.Messages, r.Pace = m.effects.reports, m.mesh.Events(), m.mesh.Messages(), m.pace.advice
 	switch {
 	case m.err != nil:
 		r.Phase = Ended

@@ -72,6 +72,7 @@ func TestEverySettingThatDiffersIsNamedWithBothValuesOnBothSides(t *testing.T) {
 		"match":                {change: func(c *config) { c.Match = 6 }, values: [2]string{"0000000000000005", "0000000000000006"}},
 		"game":                 {change: func(c *config) { c.Game = "chess" }, values: [2]string{"test", "chess"}},
 		"build":                {change: func(c *config) { c.Build = "2" }, values: [2]string{"1", "2"}},
+		"tick rate":            {change: func(c *config) { c.TickRate = 50 }, values: [2]string{"60", "50"}},
 		"prediction window":    {change: func(c *config) { c.PredictionWindow = 9 }, values: [2]string{"8", "9"}},
 		"may pause":            {change: func(c *config) { c.MayPause = 0b10 }, values: [2]string{"everybody", "participants 1"}},
 		"fingerprint interval": {change: func(c *config) { c.FingerprintEvery = session.None }, values: [2]string{"8", "none"}},

@@ -15,6 +15,9 @@ type Stats struct {
 	// Advanced and Stalled count the calls of Tick, once the match was being played,
 	// that ran a tick and that could not.
 	Advanced, Stalled uint64
+	// Filled, Discarded and Merged count the inputs that changes of input delays made up,
+	// left out, and put into another; see Config.Fill and Config.Merge.
+	Filled, Discarded, Merged uint64
 	// Loop counts steps, rollbacks and their depths.
 	Loop rewind.Counts
 	// Agreed is the newest tick to whose fingerprint every peer has agreed.
@@ -26,6 +29,8 @@ type Stats struct {
 	// StepTime is spent in first runs of ticks, RerunTime in re-simulation; both are 0
 	// without a Config.Clock.
 	StepTime, RerunTime time.Duration
+	// Pace is this peer's own, as the others hear of it.
+	Pace PaceStats
 	// Peers has the link to each other peer, by number. Borrowed until the next call
 	// of Stats.
 	Peers []PeerStats
@@ -35,6 +40,9 @@ type Stats struct {
 type PeerStats struct {
 	Peer driftback.Peer
 	mesh.LinkStats
+	// Pace is what the peer said last about its own, which may be a lie; zero if it has
+	// said nothing.
+	Pace PaceStats
 }
 
 // Stats returns what the session has done so far.
@@ -42,13 +50,18 @@ func (m *Lockstep[S, I]) Stats() Stats {
 	s := Stats{
 		Tick: m.loop.Next(), Confirmed: m.confirmed(),
 		Advanced: m.advanced, Stalled: m.stalled,
+		Filled: m.delays.filled, Discarded: m.delays.discarded, Merged: m.delays.merged,
 		Loop: m.loop.Counts(), Agreed: m.mesh.Agreed(),
 		EffectsDropped: m.effects.dropped, EventsDropped: uint64(m.mesh.EventsDropped()),
 		Refused:  m.mesh.Refused(),
 		StepTime: m.stepTime, RerunTime: m.rerunTime,
 	}
+	s.Pace = PaceStats{Lead: m.pace.regulator.Lead(), Load: m.pace.regulator.Load()}
 	for i := range m.peerStats {
-		m.peerStats[i].LinkStats, _ = m.mesh.Link(m.peerStats[i].Peer)
+		p := &m.peerStats[i]
+		p.LinkStats, _ = m.mesh.Link(p.Peer)
+		said, _ := m.mesh.Pace(p.Peer)
+		p.Pace = PaceStats{Lead: said.Lead, Load: said.Load}
 	}
 	s.Peers = m.peerStats
 	return s

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/pacing"
 	"github.com/driftback/driftback/session"
 )
 
@@ -62,7 +63,7 @@ func TestAnInputThatIsRefusedStillSaysHowFarTheMatchIs(t *testing.T) {
 	for name, local := range map[string][]input{"one too many": {{}, {}}, "one that Valid refuses": {{Buttons: 8}}} {
 		r, err := m.Tick(0, local...)
 		require.Error(t, err, name)
-		require.Equal(t, session.Result{Phase: session.Stalled, Tick: 3, Confirmed: 3}, r, name)
+		require.Equal(t, session.Result{Phase: session.Stalled, Tick: 3, Confirmed: 3, Pace: pacing.Advice{Rate: 1}}, r, name)
 	}
 	r, err := m.Tick(0, input{})
 	require.NoError(t, err)

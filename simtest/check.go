@@ -71,10 +71,7 @@ func (p *peer[S, I]) checkOrder(r *session.Result, final driftback.Tick) {
 	// The turn that runs the last tick may end the match.
 	if r.Phase == session.Advanced || r.Phase == session.Ended && r.Tick == p.next+1 {
 		advanced = 1
-		p.published = r.InputFor + 1
-		if want := p.next + driftback.Tick(p.is.InputDelay); r.InputFor != want {
-			p.breaks(RuleMonotonic, p.next, "its input was taken for tick %d and not for %d", r.InputFor, want)
-		}
+		p.checkTaken(r)
 	}
 	if !p.playing && (r.Phase == session.Advanced || r.Phase == session.Stalled) {
 		p.playing = true
@@ -108,16 +105,16 @@ func (p *peer[S, I]) checkInputs() {
 			}
 			want := p.truth.input(q, t)
 			switch {
-			case t >= owner.published:
-				p.breaks(RuleInput, t, "it has confirmed %+v of participant %d, who has pressed nothing from tick %d on", in, q, owner.published)
+			case t >= owner.published(q):
+				p.breaks(RuleInput, t, "it has confirmed %+v of participant %d, who has pressed nothing from tick %d on", in, q, owner.published(q))
 			case in != want:
 				p.breaks(RuleInput, t, "it has confirmed %+v of participant %d, who pressed %+v", in, q, want)
 			}
 			p.runs.knows(q, t, in)
 		}
 		p.inputs[q] = t
-		if p.confirmed > owner.published {
-			p.breaks(RuleInput, owner.published, "it has confirmed all below tick %d, but participant %d has pressed nothing from tick %d on", p.confirmed, q, owner.published)
+		if p.confirmed > owner.published(q) {
+			p.breaks(RuleInput, owner.published(q), "it has confirmed all below tick %d, but participant %d has pressed nothing from tick %d on", p.confirmed, q, owner.published(q))
 		}
 	}
 }

@@ -36,3 +36,16 @@ var (
 	SeedsFlag    = seedsFlag
 	Command      = command
 )
+
+// Published returns for which tick was pressed, in truth, what participant q publishes for
+// each tick, and for which tick what is read before each was published.
+func (s Scenario) Published(q, ticks int) (from, taken []driftback.Tick) {
+	u := s.published(q)
+	for t := range driftback.Tick(ticks) {
+		taken = append(taken, u.taken(t))
+	}
+	for t := range u.before(driftback.Tick(ticks)) {
+		from = append(from, u.at(t))
+	}
+	return from, taken
+}

@@ -15,7 +15,8 @@ const (
 
 // Generate returns the scenario of a seed: two to four peers, on links from perfect to
 // awful, with up to eight faults that pass, in one of seven something that ends the match,
-// in about one of ten a peer that is hostile, and in about one of nine peers that pause.
+// in about one of ten a peer that is hostile, in about one of nine peers that pause, and in
+// about one of seven input delays that change.
 // Equal seeds give equal scenarios. What a seed gives may change with this module's
 // version; a scenario's file does not.
 func Generate(seed uint64) Scenario {
@@ -24,6 +25,7 @@ func Generate(seed uint64) Scenario {
 		g.hostile(h)
 	}
 	g.generatePauses()
+	g.generateDelays()
 	return g.s
 }
 

@@ -33,9 +33,9 @@ func (m *match[S, I]) part(fault int, pairs []pair) {
 			continue
 		}
 		q := driftback.Participant(pick(p.liar.act(fault).draw, p.is.Plays...))
-		in, ok := m.another(q, p.published)
+		in, ok := m.another(q, p.published(int(q)))
 		for _, d := range pairs {
-			f := fork[I]{at: forkAt{driftback.Peer(d.to), q, p.published}, fault: fault, in: in, bytes: m.inputs.Append(nil, &in)}
+			f := fork[I]{at: forkAt{driftback.Peer(d.to), q, p.published(int(q))}, fault: fault, in: in, bytes: m.inputs.Append(nil, &in)}
 			if _, taken := m.forks[f.at]; ok && !taken && d.from == int(p.self) {
 				m.forks[f.at] = f
 				p.liar.forks = append(p.liar.forks, f)

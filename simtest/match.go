@@ -29,13 +29,15 @@ type event struct {
 
 // match is one play of a scenario.
 type match[S any, I comparable] struct {
-	game     Game[S, I]
-	s        Scenario
-	net      *loopback.Network
-	peers    []*peer[S, I]
-	owner    []driftback.Peer // by participant
-	workload func(p driftback.Participant, t driftback.Tick) I
-	truth    *truth[S, I]
+	game  Game[S, I]
+	s     Scenario
+	net   *loopback.Network
+	peers []*peer[S, I]
+	owner []driftback.Peer // by participant
+	// press is what participants press for a tick, and workload what is published for it.
+	press, workload func(p driftback.Participant, t driftback.Tick) I
+	published       []*published // by participant
+	truth           *truth[S, I]
 
 	queue  []event // the next one last
 	nextID uint64
@@ -89,7 +91,6 @@ type peer[S any, I comparable] struct {
 	// confirmed is the first tick that lacks an input, final the newest confirmed one
 	// that has been reached.
 	confirmed, final driftback.Tick
-	published        driftback.Tick   // the first for which it has pressed nothing
 	silent           []time.Duration  // by peer: for how long it has been listened to in vain
 	inputs           []driftback.Tick // by participant: the first confirmed input not compared
 	root             driftback.Tick   // the next due tick whose fingerprint is compared
@@ -130,7 +131,7 @@ func newMatch[S any, I comparable](g Game[S, I], s Scenario) (*match[S, I], erro
 		return nil, fmt.Errorf("simtest: the state cannot be compared: %w", err)
 	}
 	m := &match[S, I]{
-		game: g, s: s, owner: s.players(), workload: (&pressed[I]{ask: g.workload(&s)}).at,
+		game: g, s: s, owner: s.players(), press: (&pressed[I]{ask: g.workload(&s)}).at,
 		changes: s.changes(), outlook: s.outlook(),
 		on:     make([][MaxPeers][MaxPeers]uint8, len(s.Faults)),
 		before: make([]uint64, len(s.Faults)), happens: make([]bool, len(s.Faults)),
@@ -143,6 +144,15 @@ func newMatch[S any, I comparable](g Game[S, I], s Scenario) (*match[S, I], erro
 	delays := make([]int, len(m.owner))
 	for p, peer := range m.owner {
 		delays[p] = s.Peers[peer].InputDelay
+	}
+	for q := range m.owner {
+		m.published = append(m.published, m.s.published(q))
+	}
+	m.workload = func(q driftback.Participant, t driftback.Tick) (in I) {
+		if from := m.published[q].at(t); from >= 0 {
+			in = m.press(q, from)
+		}
+		return in
 	}
 	m.truth = &truth[S, I]{game: &m.game, inputs: m.workload, delays: delays, hasher: hasher, scenario: &m.s}
 	if s.hasNature(hostile) {
@@ -192,7 +202,7 @@ func (m *match[S, I]) add(i int) error {
 		clock: (is.Ahead + is.Phase).Duration(), polled: (is.Ahead + is.Phase).Duration(),
 		period: time.Duration(int64(m.s.Frame) * 1000 * 1_000_000 / int64(1_000_000+is.Skew)),
 		silent: make([]time.Duration, len(m.s.Peers)), inputs: make([]driftback.Tick, len(m.owner)),
-		root: m.every, published: driftback.Tick(is.InputDelay),
+		root:  m.every,
 		truth: m.world(i), tally: newTally(len(m.s.Peers), int(m.window)), traffic: newTraffic[I](len(m.s.Peers)),
 	}
 	p.tap = &tap{Endpoint: p.end, trace: &m.trace, silent: p.silent, sent: p.tally.turn}

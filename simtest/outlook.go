@@ -95,10 +95,10 @@ func (s *Scenario) outlook() outlook {
 		quiet = max(quiet, f.end())
 		worst += f.By
 	}
-	delay := s.Peers[0].InputDelay
+	delay := s.shortest(&s.Peers[0])
 	for _, p := range s.Peers {
 		quiet = max(quiet, p.Phase)
-		delay = min(delay, p.InputDelay)
+		delay = min(delay, s.shortest(&p))
 	}
 	var o outlook
 	o.quiet = quiet.Duration()
@@ -196,7 +196,7 @@ func (s *Scenario) needsGuesses() bool {
 		for b := range a {
 			forth, back := s.link(a, b), s.link(b, a)
 			least := forth.Latency - forth.Jitter + back.Latency - back.Jitter
-			if least > time.Duration(s.Peers[a].InputDelay+s.Peers[b].InputDelay+4)*s.Frame.Duration() {
+			if least > time.Duration(s.longest(&s.Peers[a])+s.longest(&s.Peers[b])+4)*s.Frame.Duration() {
 				return true
 			}
 		}

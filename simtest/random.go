@@ -16,6 +16,7 @@ const (
 	streamHostile
 	streamEdges
 	streamPauses
+	streamDelays
 )
 
 // random returns the generator for one purpose, and for one thing of its kind.

@@ -84,6 +84,9 @@ type Scenario struct {
 	// PauseEvery has each peer pause, resume or change the speed on one tick of so many, as
 	// the seed says; 0: never.
 	PauseEvery int `json:"pauseEvery,omitzero"`
+	// DelayEvery is on one tick of how many each participant's input delay changes; 0:
+	// never.
+	DelayEvery int `json:"delayEvery,omitzero"`
 	// Buggify forces rare paths inside the engine, as the seed says.
 	Buggify bool   `json:"buggify,omitzero"`
 	Peers   []Peer `json:"peers"`
@@ -233,6 +236,7 @@ func (s Scenario) Validate() error {
 		bound{"fingerprintEvery", int64(s.FingerprintEvery), 0, maxInterval, true},
 		bound{"rejoinGrace", int64(s.RejoinGrace), 0, int64(MaxRejoinGrace), false},
 		bound{"pauseEvery", int64(s.PauseEvery), 0, MaxTicks, false},
+		bound{"delayEvery", int64(s.DelayEvery), 0, MaxTicks, false},
 		bound{"effectTolerance", int64(s.EffectTolerance), 0, MaxTolerance, false},
 		bound{"the number of peers", int64(len(s.Peers)), 1, MaxPeers, false},
 		bound{"the number of faults", int64(len(s.Faults)), 0, MaxFaults, false},
@@ -263,7 +267,10 @@ func (s Scenario) Validate() error {
 	if err := s.validateFaults(); err != nil {
 		return err
 	}
-	return s.validatePauses()
+	if err := s.validatePauses(); err != nil {
+		return err
+	}
+	return s.validateDelays()
 }
 
 func (s *Scenario) validatePeers() error {

@@ -239,6 +239,7 @@ func plainerMatch(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool) 
 	for _, plain := range []func(c *Scenario){
 		func(c *Scenario) { c.Buggify = false },
 		func(c *Scenario) { c.PauseEvery = 0 },
+		func(c *Scenario) { c.DelayEvery = 0 },
 		func(c *Scenario) { c.RejoinGrace = 0 },
 		func(c *Scenario) { c.EffectTolerance = 0 },
 		func(c *Scenario) { c.HaltAtLimit = false },

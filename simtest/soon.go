@@ -37,7 +37,7 @@ type soon struct {
 // delay returns the largest input delay.
 func (s *Scenario) delay() (most int) {
 	for _, p := range s.Peers {
-		most = max(most, p.InputDelay)
+		most = max(most, s.longest(&p))
 	}
 	return most
 }

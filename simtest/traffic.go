@@ -38,7 +38,10 @@ func newTraffic[I any](peers int) traffic {
 // heartbeat.
 func (p *peer[S, I]) checkTraffic(now time.Duration, advanced bool, stats *session.Stats) {
 	c, sent := &p.traffic, p.tally.turn
-	least := p.is.Redundancy
+	least, news := p.is.Redundancy, 0
+	if advanced {
+		news = p.publishes()
+	}
 	switch least {
 	case 0:
 		least = session.DefaultRedundancy
@@ -49,9 +52,7 @@ func (p *peer[S, I]) checkTraffic(now time.Duration, advanced bool, stats *sessi
 		to := &stats.Peers[i]
 		s, q := sent[to.Peer], to.Peer
 		n := max(c.unacked[q], least)
-		if advanced {
-			n++
-		}
+		n += news
 		c.unacked[q] = to.Unacknowledged
 		if s.Datagrams == 0 {
 			continue
@@ -64,7 +65,7 @@ func (p *peer[S, I]) checkTraffic(now time.Duration, advanced bool, stats *sessi
 		case s.Datagrams > datagrams || s.Bytes > bytes:
 			p.breaks(RuleThrift, p.next, "it has sent %d datagrams of together %d bytes to peer %d in one turn, and %d ticks' inputs are to be sent: %d datagrams of %d bytes are enough",
 				s.Datagrams, s.Bytes, q, n, datagrams, bytes)
-		case !advanced && c.last[q] > 0 && c.last[q] < fullRound && now-c.sentAt[q] < heartbeat.Duration():
+		case news == 0 && c.last[q] > 0 && c.last[q] < fullRound && now-c.sentAt[q] < heartbeat.Duration():
 			p.breaks(RuleThrift, p.next, "it has nothing new to say, and has sent to peer %d again after %v", q, now-c.sentAt[q])
 		}
 		c.sentAt[q], c.last[q] = now, s.Datagrams

@@ -32,7 +32,7 @@ func (p *peer[S, I]) frame(at time.Duration) {
 	p.polled = now
 	p.local = p.local[:0]
 	for _, q := range p.is.Plays {
-		p.local = append(p.local, p.m.workload(driftback.Participant(q), p.next+driftback.Tick(p.is.InputDelay)))
+		p.local = append(p.local, p.presses(q))
 	}
 	p.obey()
 	p.act()

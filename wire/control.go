@@ -20,11 +20,12 @@ const (
 	MaxValue      = 256         // bytes of a setting's value
 	MaxText       = 256         // bytes of a Leave's text
 	MaxDelayTicks = MaxRunTicks // ticks of input delay
+	MaxMessage    = 1024        // bytes of a Message's data
 )
 
 // Control is a message of the reliable channel: a [Hello], [Start], [Finish],
-// [Leave] or [Disagree], or one of a transfer ([TransferOffer] and those beside it) or of a feed ([Watch] and [Feed]),
-// as a value.
+// [Leave], [Disagree] or [Message], or one of a transfer ([TransferOffer] and those beside
+// it) or of a feed ([Watch] and [Feed]), as a value.
 type Control interface{ control() }
 
 // Hello is the first message that a peer sends over a link: what must be alike on
@@ -94,11 +95,25 @@ type Disagree struct {
 	Sum uint64
 }
 
+// Message is something that the sender's game says to the other's, and belongs to
+// no match. Without data it only says what has been taken.
+type Message struct {
+	// Taken is how many messages with data the sender has handed to its game since the
+	// link came up; at most MaxTaken.
+	Taken uint64
+	// Data means what the games say it means: at most MaxMessage bytes.
+	Data []byte
+}
+
+// MaxTaken is the largest number of messages of one link.
+const MaxTaken = 1 << 62
+
 func (Hello) control()    {}
 func (Start) control()    {}
 func (Finish) control()   {}
 func (Leave) control()    {}
 func (Disagree) control() {}
+func (Message) control()  {}
 
 // VersionError means that the other side speaks another version of the format.
 // Nothing beyond the version was read.
@@ -117,6 +132,7 @@ const (
 	kindFinish
 	kindLeave
 	kindDisagree
+	kindMessage
 )
 
 // helloMagic follows a Hello's first byte, and the version follows it.
@@ -150,6 +166,8 @@ func AppendControl(b []byte, c Control) ([]byte, error) {
 		w.b = append(w.b, kindDisagree)
 		w.tick(c.Tick)
 		w.uint64(c.Sum)
+	case Message:
+		w.message(&c)
 	default:
 		if !w.transfer(c) && !w.feed(c) {
 			w.refuse("%T is no control message as a value", c)
@@ -195,8 +213,19 @@ func (w *writer) hello(h *Hello) {
 	}
 }
 
+func (w *writer) message(m *Message) {
+	if len(m.Data) > MaxMessage {
+		w.refuse("the data has %d bytes, and at most %d are allowed", len(m.Data), MaxMessage)
+		return
+	}
+	w.b = append(w.b, kindMessage)
+	w.number("the number of messages taken", m.Taken, MaxTaken)
+	w.uvarint(uint64(len(m.Data)))
+	w.b = append(w.b, m.Data...)
+}
+
 // ParseControl reads a control message that is the whole of b and returns it as a
-// value. It keeps nothing of b, but for the bytes of a [TransferChunk]. An error wraps [ErrMalformed], or is a
+// value. It keeps nothing of b, but for the bytes of a [Message] and a [TransferChunk]. An error wraps [ErrMalformed], or is a
 // [*VersionError] when b is a Hello of another version.
 func ParseControl(b []byte) (Control, error) {
 	r := reader{b: b}
@@ -229,6 +258,12 @@ func (r *reader) control() Control {
 		return Leave{Reason: r.byte(), Tick: r.tick(), Text: r.text("the text", MaxText)}
 	case kindDisagree:
 		return Disagree{Tick: r.tick(), Sum: r.uint64()}
+	case kindMessage:
+		m := Message{Taken: r.number("the number of messages taken", MaxTaken)}
+		if n := int(r.number("the length of the data", MaxMessage)); n > 0 {
+			m.Data = r.take(n)
+		}
+		return m
 	case kindTransferOffer, kindTransferTake, kindTransferChunk, kindTransferAck, kindTransferEnd, kindTransferStop:
 		return r.transfer(kind)
 	case kindWatch, kindFeed:

@@ -21,7 +21,7 @@ func TestAControlMessageIsRefusedByName(t *testing.T) {
 	sum := strings.Repeat("00", 8)
 	for name, c := range map[string]struct{ bytes, want string }{
 		"nothing at all":                       {"", "cut short"},
-		"a kind that does not exist":           {"06", "a control message of kind 6, which does not exist"},
+		"a kind that does not exist":           {"7f", "a control message of kind 127, which does not exist"},
 		"a kind of zero":                       {"00 00", "a control message of kind 0"},
 		"a packet":                             {"a0 00 00 00 00", "a control message of kind 160"},
 		"a hello of something else":            {"01 64 72 69 66 75 01 00", "a hello that is not ours"},
@@ -48,6 +48,10 @@ func TestAControlMessageIsRefusedByName(t *testing.T) {
 		"a start without the state it claims":  {"02 01" + sum + sum, "cut short: 8 bytes are needed and 0 are left"},
 		"a start with a state it does not say": {"02 00" + sum + sum + sum, "8 bytes follow the end"},
 		"a finish past the last tick":          {"03 00 81 80 80 80 80 80 80 80 40", "a tick is 4611686018427387905"},
+		"a message of 1,025 bytes":             {"06 00 81 08" + strings.Repeat("00", 1025), "the length of the data is 1025, and at most 1024 is allowed"},
+		"a message cut short":                  {"06 00 03 61 62", "cut short: 3 bytes are needed and 2 are left"},
+		"a message with something behind it":   {"06 00 01 61 62", ""},
+		"a message that took more than can be": {"06 81 80 80 80 80 80 80 80 40 00", "the number of messages taken is 4611686018427387905"},
 		"a leave with an escape code":          {"04 00 00 01 1b", "the text holds the control character U+001B"},
 		"a leave with a delete":                {"04 00 00 01 7f", "the text holds the control character U+007F"},
 		"a leave with the last C0 control":     {"04 00 00 01 1f", "the text holds the control character U+001F"},
@@ -96,6 +100,8 @@ func TestAControlMessageBeyondABoundIsNotAppended(t *testing.T) {
 		"a finish before any tick":  {wire.Finish{At: -1}, "tick -1 is not between 0 and"},
 		"too long a text":           {wire.Leave{Text: strings.Repeat("t", 257)}, "the text has 257 bytes, and at most 256 are allowed"},
 		"a leave past every tick":   {wire.Leave{Tick: wire.MaxTick + 1}, "tick 4611686018427387905 is not between"},
+		"too long a message":        {wire.Message{Data: make([]byte, 1025)}, "the data has 1025 bytes, and at most 1024 are allowed"},
+		"too many messages taken":   {wire.Message{Taken: 1<<62 + 1}, "the number of messages taken is 4611686018427387905"},
 		"a disagreement nowhere":    {wire.Disagree{Tick: -5}, "tick -5 is not between"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -116,7 +122,7 @@ func TestAnyControlMessageComesBackAsItWent(t *testing.T) {
 		if !has {
 			sum = 0
 		}
-		switch rapid.IntRange(0, 4).Draw(t, "kind") {
+		switch rapid.IntRange(0, 5).Draw(t, "kind") {
 		case 0:
 			h := wire.Hello{Match: rapid.Uint64().Draw(t, "match"), Nonce: sum}
 			for i := range rapid.IntRange(0, wire.MaxSettings).Draw(t, "settings") {
@@ -135,6 +141,12 @@ func TestAnyControlMessageComesBackAsItWent(t *testing.T) {
 			c = wire.Leave{Reason: rapid.Uint8().Draw(t, "reason"), Tick: tick, Text: text.Draw(t, "text")}
 		case 4:
 			c = wire.Disagree{Tick: tick, Sum: sum}
+		case 5:
+			m := wire.Message{Taken: uint64(tick)}
+			if has {
+				m.Data = rapid.SliceOfN(rapid.Byte(), 1, wire.MaxMessage).Draw(t, "data")
+			}
+			c = m
 		}
 		b, err := wire.AppendControl(nil, c)
 		require.NoError(t, err)

@@ -47,6 +47,8 @@ func decodeByDocument(b []byte, stride int) (text string, err error) {
 		d.leave()
 	case kind == 5:
 		d.disagree()
+	case kind == 6:
+		d.message()
 	case kind >= 13 && kind <= 18:
 		d.transfer(kind)
 	case kind == 19 || kind == 20:
@@ -155,7 +157,12 @@ func (d *byDocument) packet(flags, stride int) {
 	d.line("packet tag %#04x seq %d", d.little(2), d.little(2))
 	if flags&1 != 0 {
 		seq := d.little(2)
-		d.line("echo of %d held %d µs", seq, d.uvarint(new(big.Int).Sub(power(32), big.NewInt(1))))
+		held := d.uvarint(new(big.Int).Sub(power(32), big.NewInt(1)))
+		lead := int(d.little(2))
+		if lead >= 1<<15 {
+			lead -= 1 << 16
+		}
+		d.line("echo of %d held %d µs lead %d/64 load %d/64", seq, held, lead, d.u8())
 	}
 	if flags&2 != 0 {
 		lengths := d.runs(stride, flags&0x20 != 0)
@@ -480,6 +487,11 @@ func (d *byDocument) leave() {
 	reason := d.u8()
 	at := d.tick()
 	d.line("leave reason %d tick %d text %q", reason, at, d.text(256))
+}
+
+func (d *byDocument) message() {
+	taken := d.uvarint(power(62))
+	d.line("message taken %d data [%x]", taken, d.bytes(d.small(1024)))
 }
 
 func (d *byDocument) disagree() {

@@ -49,7 +49,7 @@ func FuzzRoundTrip(f *testing.F) {
 		stride := int(strideLess1) + 1
 		p := wire.Packet{Tag: tag, Seq: seq}
 		if parts&1 != 0 {
-			p.Echo = wire.Echo{Set: true, Seq: seq ^ tag, HeldMicros: heldMicros}
+			p.Echo = wire.Echo{Set: true, Seq: seq ^ tag, HeldMicros: heldMicros, Lead: int16(apart), Load: strideLess1}
 		}
 		for who := range driftback.Participant(parts >> 1 & 3) {
 			n := len(inputs) / stride >> who

@@ -151,7 +151,7 @@ func describePacket(p *wire.Packet, stride int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "packet tag %#04x seq %d\n", p.Tag, p.Seq)
 	if p.Echo.Set {
-		fmt.Fprintf(&b, "echo of %d held %d µs\n", p.Echo.Seq, p.Echo.HeldMicros)
+		fmt.Fprintf(&b, "echo of %d held %d µs lead %d/64 load %d/64\n", p.Echo.Seq, p.Echo.HeldMicros, p.Echo.Lead, p.Echo.Load)
 	}
 	for _, r := range p.Runs {
 		fmt.Fprintf(&b, "run of %d from %d for %d:", r.Participant, r.First, r.Count)
@@ -209,6 +209,8 @@ func describeControl(c wire.Control) string {
 		return fmt.Sprintf("leave reason %d tick %d text %q\n", c.Reason, c.Tick, c.Text)
 	case wire.Disagree:
 		return fmt.Sprintf("disagree tick %d sum %016x\n", c.Tick, c.Sum)
+	case wire.Message:
+		return fmt.Sprintf("message taken %d data [%x]\n", c.Taken, c.Data)
 	}
 	switch c.(type) {
 	case wire.Watch, wire.Feed:

@@ -30,7 +30,7 @@ const (
 // datagram. Those called Max depend on the values; the largest is given.
 const (
 	HeaderSize    = 5  // what every packet begins with
-	MaxEchoSize   = 7  // an Echo that is set
+	MaxEchoSize   = 10 // an Echo that is set
 	MaxRunHead    = 11 // a run, without its inputs; see FitRun
 	MaxAckSize    = 11 // one Ack
 	MaxSumsHead   = 11 // fingerprints, without the SumSize of each
@@ -69,7 +69,16 @@ type Echo struct {
 	Seq uint16
 	// HeldMicros is how long ago it arrived, in microseconds.
 	HeldMicros uint32
+	// Lead is how many ticks the sender predicts on average, in units of 1/PaceUnit
+	// tick; negative where it holds inputs of ticks that it has not run. Load is the share
+	// of a tick's time that its ticks cost it, in units of 1/PaceUnit of that time, or the
+	// largest that can be said.
+	Lead int16
+	Load uint8
 }
+
+// PaceUnit is how many units of an [Echo]'s Lead and Load make a tick.
+const PaceUnit = 64
 
 // Run is what one participant did on Count consecutive ticks, First being the
 // first of them.
@@ -183,6 +192,7 @@ func (p *Packet) Append(b []byte, stride int) ([]byte, error) {
 	if p.Echo.Set {
 		w.b = binary.LittleEndian.AppendUint16(w.b, p.Echo.Seq)
 		w.uvarint(uint64(p.Echo.HeldMicros))
+		w.b = append(w.b, byte(p.Echo.Lead), byte(uint16(p.Echo.Lead)>>8), p.Echo.Load)
 	}
 	p.appendRuns(&w, &shapes, stride, changes)
 	if entries && w.err == nil {
@@ -327,7 +337,10 @@ func (p *Packet) parse(r *reader, stride int) {
 	p.Tag = binary.LittleEndian.Uint16(header[1:])
 	p.Seq = binary.LittleEndian.Uint16(header[3:])
 	if flags&hasEcho != 0 {
-		p.Echo = Echo{Set: true, Seq: r.uint16(), HeldMicros: uint32(r.number("the time an echo was held", 1<<32-1))}
+		p.Echo = Echo{
+			Set: true, Seq: r.uint16(), HeldMicros: uint32(r.number("the time an echo was held", 1<<32-1)),
+			Lead: int16(r.uint16()), Load: r.byte(),
+		}
 	}
 	if flags&hasRuns != 0 {
 		p.parseRuns(r, stride, flags&asChanges != 0)

@@ -211,7 +211,7 @@ func anyInputs(t *rapid.T, ticks, stride int) []byte {
 func anyPacket(t *rapid.T, stride int) wire.Packet {
 	p := wire.Packet{Tag: rapid.Uint16().Draw(t, "tag"), Seq: rapid.Uint16().Draw(t, "seq")}
 	if rapid.Bool().Draw(t, "echo") {
-		p.Echo = wire.Echo{Set: true, Seq: rapid.Uint16().Draw(t, "echo seq"), HeldMicros: rapid.Uint32().Draw(t, "held")}
+		p.Echo = wire.Echo{Set: true, Seq: rapid.Uint16().Draw(t, "echo seq"), HeldMicros: rapid.Uint32().Draw(t, "held"), Lead: rapid.Int16().Draw(t, "lead"), Load: rapid.Byte().Draw(t, "load")}
 	}
 	left := wire.MaxDecoded / stride
 	for who := range driftback.Participant(driftback.MaxParticipants) {
@@ -279,7 +279,7 @@ func TestTheSizeOfATypicalPacket(t *testing.T) {
 		"a key held for sixty ticks":         {wire.Packet{Runs: []wire.Run{held(0, tick-59, 60, 1, 0)}, Acks: ack}, 14},
 		"sixty ticks of a stick that moves":  {wire.Packet{Runs: []wire.Run{run(0, tick-59, 2, counting(120)...)}, Acks: ack}, 132},
 		"three other players acknowledged":   {wire.Packet{Runs: []wire.Run{held(0, tick, 3, 1, 0)}, Acks: []wire.Ack{{Participant: 1, Next: tick - 3}, {Participant: 2, Next: tick - 4}, {Participant: 3, Next: tick}}}, 15},
-		"a round trip and a fingerprint too": {wire.Packet{Runs: []wire.Run{held(0, tick, 3, 1, 0)}, Acks: ack, Echo: wire.Echo{Set: true, HeldMicros: 8_000}, Sums: wire.Sums{First: 200, List: []uint64{1}}, SumAck: wire.SumAck{Set: true, Next: 200}}, 28},
+		"a round trip and a fingerprint too": {wire.Packet{Runs: []wire.Run{held(0, tick, 3, 1, 0)}, Acks: ack, Echo: wire.Echo{Set: true, HeldMicros: 8_000}, Sums: wire.Sums{First: 200, List: []uint64{1}}, SumAck: wire.SumAck{Set: true, Next: 200}}, 31},
 	} {
 		t.Run(name, func(t *testing.T) { require.Len(t, roundTrip(t, &c.packet, 2), c.size) })
 	}

@@ -58,8 +58,11 @@ func packetVectors() []packetVector {
 		{"two held keys in a row", 1, wire.Packet{Runs: []wire.Run{run(3, 7, 1, 5, 5, 6, 6, 5, 5)}}},
 		{"inputs that never repeat", 3, wire.Packet{Runs: []wire.Run{run(15, 7, 3, 1, 2, 3, 1, 2, 4, 1, 2, 5, 1, 2, 3)}}},
 		{"acknowledgements alone", 2, wire.Packet{Acks: []wire.Ack{{Participant: 1, Next: 100}, {Participant: 2, Next: 99}, {Participant: 9, Next: 101}}}},
-		{"an echo", 2, wire.Packet{Seq: 65_535, Echo: wire.Echo{Set: true, Seq: 65_534, HeldMicros: 16_667}}},
+		{"an echo", 2, wire.Packet{Seq: 65_535, Echo: wire.Echo{Set: true, Seq: 65_534, HeldMicros: 16_667, Lead: 6*64 + 32, Load: 9}}},
 		{"an echo held as long as can be said", 2, wire.Packet{Echo: wire.Echo{Set: true, HeldMicros: 1<<32 - 1}}},
+		{"an echo of a sender that is far ahead and overloaded", 2, wire.Packet{Echo: wire.Echo{Set: true, Lead: 1<<15 - 1, Load: 255}}},
+		{"an echo of a sender that is far behind", 2, wire.Packet{Echo: wire.Echo{Set: true, Lead: -1 << 15}}},
+		{"an echo of a sender that holds one input more than it needs", 2, wire.Packet{Echo: wire.Echo{Set: true, Lead: -wire.PaceUnit}}},
 		{"fingerprints", 2, wire.Packet{Sums: sums}},
 		{"fingerprints acknowledged", 2, wire.Packet{SumAck: wire.SumAck{Set: true, Next: 71}}},
 		{"every part at once", 2, wire.Packet{
@@ -164,5 +167,8 @@ func controlVectors() []controlVector {
 		{"a leave without a word", wire.Leave{Reason: 255}},
 		{"a leave with many", wire.Leave{Text: strings.Repeat("é", wire.MaxText/2)}},
 		{"a disagreement", wire.Disagree{Tick: 1 << 31, Sum: 0xfeedfacecafebeef}},
+		{"a message", wire.Message{Taken: 300, Data: []byte("ready?")}},
+		{"a message without data", wire.Message{Taken: wire.MaxTaken}},
+		{"a message of the largest size", wire.Message{Data: []byte(strings.Repeat("m", wire.MaxMessage))}},
 	}, append(transferVectors(), feedVectors()...)...)
 }

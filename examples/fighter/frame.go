@@ -31,12 +31,19 @@ const (
 	handsYou = "you"
 )
 
+// phaseChoosing is the Phase of a frame and of a status before a match.
+const phaseChoosing = "choosing"
+
 // frame is one picture of the match for a web page, and what there is to hear and
 // to read about it.
 type frame struct {
 	Self  int    `json:"self"`  // the side that this process plays: 0 or 1
 	Hands string `json:"hands"` // who plays it: handsBot or handsYou
-	Phase string `json:"phase"` // session.Phase in words
+	Phase string `json:"phase"` // session.Phase in words, or "choosing"
+	// Bout counts the matches that are over, and Picks has what each side has picked for
+	// the next one, by side; it is nil while one is played.
+	Bout  int              `json:"bout"`
+	Picks *[sim.Sides]pick `json:"picks"`
 	// Paused: as the next tick begins the match is paused. PausedBy is the side that did it,
 	// or -1 while that is not confirmed, or was undone.
 	Paused   bool   `json:"paused"`
@@ -100,6 +107,10 @@ func (f *frame) kept() *frame {
 		link := *f.Link
 		k.Link = &link
 	}
+	if f.Picks != nil {
+		picks := *f.Picks
+		k.Picks = &picks
+	}
 	return &k
 }
 
@@ -131,7 +142,7 @@ func (l *linkSetting) check() error {
 }
 
 // command is what a page asks for. It asks for one thing at a time: buttons, the
-// bot, a pause, or a link.
+// bot, a pause, a link, a look, or to begin.
 type command struct {
 	// Buttons are the buttons held on the page from now on, if HasButtons. The first
 	// ones take the side over from the bot.
@@ -147,6 +158,9 @@ type command struct {
 	Pause *bool
 	// Link changes the simulated link.
 	Link *linkSetting
+	// Look picks a look before a match, and Ready is the word to begin it.
+	Look  *uint8
+	Ready bool
 }
 
 // maxCommandBytes bounds a page's message.
@@ -160,6 +174,8 @@ func parseCommand(text []byte) (command, error) {
 		Bot     bool         `json:"bot"`
 		Pause   *bool        `json:"pause"`
 		Link    *linkSetting `json:"link"`
+		Look    *uint8       `json:"look"`
+		Ready   bool         `json:"ready"`
 	}
 	if len(text) > maxCommandBytes {
 		return command{}, fmt.Errorf("the command has %d bytes: %d are allowed", len(text), maxCommandBytes)
@@ -172,18 +188,20 @@ func parseCommand(text []byte) (command, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return command{}, errors.New("something follows the command")
 	}
-	c := command{Pressed: asked.Pressed, Bot: asked.Bot, Pause: asked.Pause, Link: asked.Link}
+	c := command{Pressed: asked.Pressed, Bot: asked.Bot, Pause: asked.Pause, Link: asked.Link, Look: asked.Look, Ready: asked.Ready}
 	if asked.Buttons != nil {
 		c.Buttons, c.HasButtons = *asked.Buttons, true
 	}
-	wishes := slices.DeleteFunc([]bool{c.HasButtons, c.Bot, c.Pause != nil, c.Link != nil}, func(has bool) bool { return !has })
+	wishes := slices.DeleteFunc([]bool{c.HasButtons, c.Bot, c.Pause != nil, c.Link != nil, c.Look != nil, c.Ready}, func(has bool) bool { return !has })
 	switch {
 	case len(wishes) != 1:
-		return command{}, fmt.Errorf("the command asks for %d things: one of buttons, bot, pause and link is allowed", len(wishes))
+		return command{}, fmt.Errorf("the command asks for %d things: one of buttons, bot, pause, link, look and ready is allowed", len(wishes))
 	case c.Pressed != 0 && !c.HasButtons:
 		return command{}, errors.New("pressed comes without buttons")
 	case (c.Buttons|c.Pressed)&^sim.Buttons != 0:
 		return command{}, fmt.Errorf("buttons %#x and pressed %#x: only bits of %#x are buttons", c.Buttons, c.Pressed, sim.Buttons)
+	case c.Look != nil && *c.Look >= sim.NumLooks:
+		return command{}, fmt.Errorf("look is %d: 0 to %d are allowed", *c.Look, sim.NumLooks-1)
 	case c.Link != nil:
 		return c, c.Link.check()
 	}

@@ -106,6 +106,7 @@ type options struct {
 	delay    int
 	window   int
 	headless bool
+	choose   time.Duration // how long a bot takes to choose its look
 	link     impair.Impairment
 	wait     time.Duration
 	addr     string // of the game's socket
@@ -135,6 +136,7 @@ func parse(command string, args []string, stderr io.Writer) (*options, error) {
 	f.IntVar(&o.delay, "delay", 2, "input delay in `ticks`")
 	f.IntVar(&o.window, "window", session.DefaultWindow, "prediction window in `ticks`; -1 waits for every input")
 	f.BoolVar(&o.headless, "headless", false, "no page; a bot plays")
+	f.DurationVar(&o.choose, "choose", 3*time.Second, "how long a bot takes to choose a look before a match, in which a page's keys can be touched")
 	f.DurationVar(&o.wait, "wait", time.Minute, "how long to wait for the other player")
 	link := "latency=0ms"
 	switch command {
@@ -212,6 +214,8 @@ func (o *options) validate() error {
 		return fmt.Errorf("-window is %d ticks; 1 to %d are allowed, or -1", o.window, mesh.MaxWindow)
 	case o.window == -1 && o.delay == 0:
 		return errors.New("-window is -1 and -delay is 0; without predictions a delay of at least 1 tick is needed")
+	case o.choose < 0:
+		return fmt.Errorf("-choose is %v; it must not be negative", o.choose)
 	case o.wait <= 0:
 		return fmt.Errorf("-wait is %v; it must be positive", o.wait)
 	}

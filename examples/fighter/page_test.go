@@ -226,6 +226,8 @@ func TestACommandIsPassedOn(t *testing.T) {
 	b := open(t, s)
 	for text, want := range map[string]command{
 		`{"buttons":0}`:               {HasButtons: true},
+		`{"look":3}`:                  {Look: new(uint8(3))},
+		`{"ready":true}`:              {Ready: true},
 		`{"buttons":5,"pressed":4}`:   {HasButtons: true, Buttons: 5, Pressed: 4},
 		`{"buttons":0,"pressed":255}`: {HasButtons: true, Pressed: 255},
 		`{"bot":true}`:                {Bot: true},
@@ -245,6 +247,8 @@ var refusals = map[string]struct{ text, want string }{
 	"no JSON":                   {`{"buttons"`, "not understood"},
 	"a list":                    {`[]`, "not understood"},
 	"an unknown field":          {`{"buttons":0,"side":1}`, "not understood"},
+	"a look that there is not":  {`{"look":4}`, "look is 4: 0 to 3 are allowed"},
+	"two things at once":        {`{"look":1,"ready":true}`, "one of buttons, bot, pause, link, look and ready is allowed"},
 	"a button too many":         {`{"buttons":256}`, "only bits of 0xff"},
 	"an edge too many":          {`{"buttons":0,"pressed":256}`, "only bits of 0xff"},
 	"a number out of range":     {`{"buttons":65536}`, "not understood"},

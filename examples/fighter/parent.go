@@ -100,7 +100,7 @@ func startPlayer(side int, o *options, words chan<- word) (*player, error) {
 	}
 	args := []string{"child",
 		"-seed", strconv.FormatUint(o.seed, 10), "-ticks", strconv.FormatInt(o.ticks, 10), "-rate", strconv.Itoa(o.rate),
-		"-delay", strconv.Itoa(o.delay), "-window", strconv.Itoa(o.window), "-wait", o.wait.String(),
+		"-delay", strconv.Itoa(o.delay), "-window", strconv.Itoa(o.window), "-wait", o.wait.String(), "-choose", o.choose.String(),
 		"-headless=" + strconv.FormatBool(o.headless), "-link", o.link.String(),
 	}
 	p := &player{side: side, cmd: exec.Command(self, args...)}

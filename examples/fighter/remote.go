@@ -62,6 +62,8 @@ func meetOver(ctx context.Context, o *options, stdout io.Writer, self driftback.
 	p.report = func(s *status) {
 		joining := s.Phase == session.Joining.String()
 		switch {
+		case s.Phase == phaseChoosing:
+			fmt.Fprintln(stdout, "the two are choosing")
 		case !joining:
 			s.print(stdout)
 		case !waiting:

@@ -24,12 +24,19 @@ func (p *peer) show(r *session.Result, now time.Duration, end error) {
 			LastDepth: f.Stats.LastDepth, Deepest: s.Loop.Deepest, Depths: s.Loop.Depths,
 		},
 	}
+	f.Bout = p.bout
+	if p.choosing != nil {
+		f.Picks = &p.choosing.picks
+		if r.Phase != session.Joining {
+			f.Phase = phaseChoosing
+		}
+	}
 	if f.PausedBy = nobody; end == nil {
 		if f.Paused, _ = p.match.Paused(); f.Paused {
 			f.PausedBy = p.pausedBy
 		}
 	}
-	if end != nil {
+	if end != nil && p.final(end) {
 		f.End = fmt.Sprintf("The match is over: %v.", end)
 	}
 	if n := r.Rerun.Len(); n > 0 {

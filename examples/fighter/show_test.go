@@ -82,15 +82,14 @@ func TestAPageThatPausesPausesTheMatchForBoth(t *testing.T) {
 			net.Advance(time.Second / 60)
 			for i, p := range sides {
 				p.obey()
-				r, err := p.match.Tick(net.Now(), p.hands.next(p.match.State()))
-				require.NoError(t, err)
-				p.notePause(&r)
+				r, ready, err := p.turn(net.Now())
+				require.NoError(t, p.over(err, ready))
 				p.show(&r, net.Now(), nil)
 				lines[i] = p.status(&r)
 			}
 		}
 	}
-	run(60)
+	run(120) // both choose, and play
 	yes, no := true, false
 	sides[0].page.commands <- command{Pause: &yes}
 	run(3)

@@ -33,6 +33,9 @@ func (p *peer) status(r *session.Result) *status {
 		Phase: r.Phase.String(), Tick: s.Tick, Confirmed: s.Confirmed, Hands: p.hands.String(),
 		Rollbacks: s.Loop.Rollbacks, Deepest: p.deepest, Stalls: s.Stalled,
 	}
+	if p.choosing != nil && r.Phase != session.Joining {
+		st.Phase = phaseChoosing
+	}
 	st.Paused, _ = p.match.Paused()
 	for _, peer := range s.Peers {
 		st.RoundTrip, st.Loss = peer.RoundTrip, peer.Loss
@@ -66,6 +69,10 @@ func (s *status) besides() (text string) {
 func printBoth(w io.Writer, s *[2]status) {
 	if s[0].Phase == session.Joining.String() && s[1].Phase == session.Joining.String() {
 		fmt.Fprintln(w, "the two are joining")
+		return
+	}
+	if s[0].Phase == phaseChoosing || s[1].Phase == phaseChoosing {
+		fmt.Fprintln(w, "the two are choosing")
 		return
 	}
 	pair := func(f func(s *status) string) string {

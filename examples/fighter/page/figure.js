@@ -11,6 +11,20 @@ export const cast = [
   { name: 'Ember', main: '#ff6a4d', dark: '#b33526', light: '#ffb199', skin: '#b97a50', hair: '#3d1712', band: '#7df0d2', glove: '#ffe9d6', sleeves: false },
 ];
 
+// looks are what either may wear; the first is its own.
+export const looks = [
+  { name: 'Own colours' },
+  { name: 'Moss', main: '#4fae5a', dark: '#24662f', light: '#a8e0a0', band: '#ffe08a' },
+  { name: 'Violet', main: '#a06bff', dark: '#5a33ab', light: '#d3b8ff', band: '#8af0ff' },
+  { name: 'Sand', main: '#d9b25a', dark: '#8a6a24', light: '#ffe3a1', band: '#ff8d85' },
+];
+const own = cast.map((dress) => ({ ...dress }));
+
+// wear dresses one of the two.
+export function wear(side, look) {
+  Object.assign(cast[side], own[side], looks[look], { name: own[side].name });
+}
+
 // bend returns the joint between two bones from a to b; side 1 bends it to the left
 // of the way there. What is too far away stretches the bones.
 function bend(a, b, first, second, side) {

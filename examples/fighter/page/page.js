@@ -1,7 +1,8 @@
 // The page of one peer: it shows the frames that the process sends and tells it what
 // is pressed. All of the game happens there; nothing here changes a match.
 
-import { cast } from './figure.js';
+import { Choose } from './choose.js';
+import { cast, wear } from './figure.js';
 import { Keys } from './keys.js';
 import { Panel } from './panel.js';
 import { Scene } from './scene.js';
@@ -47,19 +48,23 @@ function send(command) {
 // Frames
 
 const stallsToTell = 45; // calls in a row
-let stalls = 0;
+let stalls = 0, chosen = '';
 
 function receive(frame) {
   stats.frames++;
   const before = driftback.frame;
   driftback.frame = frame;
   scene.frame = frame;
+  if (frame.bout !== before?.bout || !!frame.picks !== !!before?.picks) seen.clear(); // ticks begin anew
+  const told = choose.show(frame);
+  if (told !== chosen) say((chosen = told) || 'The match begins.');
+  frame.view.fighters.forEach((f, side) => wear(side, frame.picks ? frame.picks[side].look : f.look));
   for (const effect of frame.effects ?? []) take(effect, frame.view);
   stalls = frame.phase === 'stalled' ? stalls + 1 : 0;
   if (frame.end && frame.end !== before?.end) say(frame.end);
   if (frame.phase !== 'stalled' || stalls === stallsToTell) {
     const waits = frame.phase === 'stalled';
-    scene.notice = frame.end ? 'The match has ended' : frame.paused ? pauseWords(frame) : waits ? 'Stalled: waiting for the other player’s input' : frame.phase === 'joining' ? 'Waiting for the other player' : '';
+    scene.notice = frame.end ? 'The match has ended' : frame.phase === 'choosing' ? chooseWords(frame) : frame.paused ? pauseWords(frame) : waits ? 'Stalled: waiting for the other player’s input' : frame.phase === 'joining' ? 'Waiting for the other player' : '';
     if (waits) say('Stalled: the prediction window is used up, and the other player’s input is missing.');
     state(frame.phase === 'advanced' ? (frame.paused ? 'paused' : 'playing') : frame.phase);
   }
@@ -69,6 +74,10 @@ function receive(frame) {
     byId('hands').textContent = frame.hands === 'you' ? `You play ${cast[frame.self].name}.` : `A bot plays ${cast[frame.self].name}: press any of the keys to take over.`;
     document.title = `${cast[frame.self].name} – driftback fighter`;
   }
+}
+
+function chooseWords({ self, picks, bout }) {
+  return picks[self].ready ? 'Ready. Waiting for the other player' : `Choose with ← →, then Enter ${bout ? 'for a rematch' : 'to begin'}`;
 }
 
 // pauseWords says that the match is paused, and by whom once both sides know.
@@ -165,6 +174,7 @@ function summarise() {
 
 // Controls
 
+const choose = new Choose(send);
 const panel = new Panel((link) => send({ link }));
 const togglePause = () => send({ pause: !driftback.frame?.paused });
 const keys = new Keys((buttons, pressed) => send({ buttons, pressed }), togglePause);

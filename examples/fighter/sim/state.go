@@ -57,7 +57,13 @@ type State struct {
 	Round    uint8 // of this match, from 1
 	Winner   int8  // of the round just over: 0, 1, or NoWinner
 	KO       bool  // the round just over ended by a knock-out
+	// Looks are what the fighters wear, below [NumLooks]: chosen before the match, and
+	// changed by no tick.
+	Looks [Sides]uint32
 }
+
+// NumLooks is the number of looks to choose from.
+const NumLooks = 4
 
 // NoWinner stands for nobody where a side is named.
 const NoWinner = -1
@@ -134,8 +140,12 @@ func New(seed uint64) State {
 	return s
 }
 
-// Start puts s where New(seed) begins, for a session's Start.
-func Start(seed uint64, s *State) { *s = New(seed) }
+// Start puts s where New(seed) begins, for a session's Start. Looks stay as they are.
+func Start(seed uint64, s *State) {
+	looks := s.Looks
+	*s = New(seed)
+	s.Looks = looks
+}
 
 // Step advances the game by one tick. in[0] plays fighter 0 and in[1] fighter 1; a
 // missing input is nothing held, more are ignored, and so are buttons that do not

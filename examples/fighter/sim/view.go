@@ -27,6 +27,7 @@ type FighterView struct {
 	Health    int    `json:"health"`
 	MaxHealth int    `json:"maxHealth"`
 	Wins      int    `json:"wins"`
+	Look      int    `json:"look"`   // below NumLooks
 	Combo     int    `json:"combo"`  // blows it has taken in a row
 	Damage    int    `json:"damage"` // that those did
 	Push      Rect   `json:"push"`
@@ -60,6 +61,7 @@ func (s *State) View() View {
 	}
 	for side := range s.Fighters {
 		v.Fighters[side] = s.Fighters[side].view()
+		v.Fighters[side].Look = int(s.Looks[side])
 		if shot := &s.Shots[side]; shot.Life > 0 {
 			v.Shots[side] = ShotView{Live: true, X: shot.X.Round(), Y: shotHeight, Dir: int(shot.Dir), Hit: pixels(shot.hit())}
 		}
