@@ -62,7 +62,8 @@ type Feeder struct {
 
 	clock, given time.Duration
 	ended        bool
-	blobs        uint64 // how many have been made
+	last         wire.Leave // what is said since
+	blobs        uint64     // how many have been made
 
 	packet, incoming wire.Packet
 	runs, entries    []byte
@@ -155,8 +156,7 @@ func (f *Feeder) Finish(at driftback.Tick, sum uint64, hasSum bool) {
 		if w.phase == feeding && f.sendAll(w) {
 			f.sendControl(w, wire.Finish{At: at, Sum: sum, HasSum: hasSum})
 		}
-		f.sendControl(w, wire.Leave{Reason: mesh.LeaveFinished, Tick: f.archive.End(), Text: "the match is finished"})
-	})
+	}, mesh.LeaveFinished, "the match is finished")
 }
 
 // End says that the feed is over, for a reason of package mesh and in words.
@@ -165,17 +165,17 @@ func (f *Feeder) End(reason uint8, words string) {
 		if w.phase == feeding {
 			f.sendAll(w)
 		}
-		f.sendControl(w, wire.Leave{Reason: reason, Tick: f.archive.End(), Text: mesh.Sendable(words)})
-	})
+	}, reason, words)
 }
 
-func (f *Feeder) end(tell func(w *watcher)) {
+func (f *Feeder) end(rest func(w *watcher), reason uint8, words string) {
 	if f.ended {
 		return
 	}
-	f.ended = true
+	f.ended, f.last = true, wire.Leave{Reason: reason, Tick: f.archive.End(), Text: mesh.Sendable(words)}
 	for _, w := range f.watchers {
-		tell(w)
+		rest(w)
+		f.sendControl(w, f.last)
 		w.phase = ignored
 	}
 	f.watchers = f.watchers[:0]

@@ -264,7 +264,7 @@ func (f *Follower) nobody(why ...error) error {
 		}
 		why = append(why, s.gone)
 	}
-	format, args := "%w", []any{ErrNoFeeder}
+	format, args := "%w", append(make([]any, 0, len(why)+1), ErrNoFeeder)
 	for i, err := range why {
 		format += []string{": %w", "; %w"}[min(i, 1)]
 		args = append(args, err)

@@ -73,8 +73,16 @@ func (f *Feeder) Receive(msg transport.Message) {
 	case transport.Down:
 		f.remove(w, msg.Err)
 		return
+	case transport.Datagram, transport.Reliable:
 	}
-	if w.phase == ignored || f.ended {
+	if w.phase == ignored {
+		return
+	}
+	if f.ended {
+		if msg.Kind == transport.Reliable {
+			f.sendControl(w, f.last)
+			w.phase = ignored
+		}
 		return
 	}
 	if w.messages++; w.messages > maxMessages {
@@ -198,12 +206,12 @@ func (f *Feeder) serve(w *watcher, passed time.Duration) error {
 			return err
 		}
 	}
-	switch w.phase {
-	case offering:
+	if w.phase == offering {
 		if err := f.offer(w, passed); err != nil {
 			return err
 		}
-	case feeding:
+	}
+	if w.phase == feeding {
 		if w.acked < w.sent {
 			if w.stuck += passed; f.cfg.Timeout > 0 && w.stuck >= f.cfg.Timeout {
 				return fmt.Errorf("it has acknowledged nothing beyond tick %d for %v", w.acked, w.stuck.Round(time.Millisecond))
@@ -270,11 +278,9 @@ func (f *Feeder) offer(w *watcher, passed time.Duration) error {
 	} else if w.stuck += passed; f.cfg.Timeout > 0 && w.stuck >= f.cfg.Timeout {
 		return fmt.Errorf("it has taken %d bytes of a state of %d, and no more for %v", acked, w.sender.Offer().State, w.stuck.Round(time.Millisecond))
 	}
-	switch w.sender.Phase() {
-	case transfer.Failed:
-		return w.sender.Err()
-	case transfer.Done:
+	err := w.sender.Err()
+	if w.sender.Phase() == transfer.Done {
 		w.sender, w.phase, w.stuck = nil, feeding, 0
 	}
-	return nil
+	return err
 }

@@ -27,6 +27,8 @@
 // one, and take effect at its tick for everybody. Who hears of one late takes back what it
 // has run meanwhile.
 //
+// Peers that play nobody may watch: see [Watch].
+//
 // The package owns the order in which these things happen, the effects that are
 // reported once, and statistics. It refuses to own clocks, sockets and goroutines:
 // time is an argument, and a transport is handed in.

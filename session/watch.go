@@ -75,7 +75,7 @@ type Spectator[S any, I comparable] struct {
 // Watch returns a spectator that has not yet spoken to anybody. It may come at any time:
 // before the match begins it waits, and afterwards it is given a state and goes on from there.
 func Watch[S any, I comparable](c WatchConfig[S, I]) (*Spectator[S, I], error) {
-	filled, err := c.Config.filled()
+	filled, err := c.filled()
 	if err != nil {
 		return nil, err
 	}

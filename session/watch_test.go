@@ -60,7 +60,7 @@ func (s *spectator) turn() {
 		s.effects[e]++
 	}
 	now := s.result.Tick
-	if !s.begun && s.result.Phase != session.Joining {
+	if !s.begun && (s.result.Phase == session.Advanced || s.result.Phase == session.Stalled) {
 		s.begun = true
 		s.first = now
 		if s.result.Phase == session.Advanced {
