@@ -81,6 +81,8 @@ var floors = map[string]floor{
 	"bench/linkcost":        {imports: []string{"/..."}},
 	"examples/fighter":      {imports: []string{"/..."}},
 	"examples/fighter/sim":  {clockless: true, imports: []string{"", "fixed", "rng"}},
+	"examples/racer":        {imports: []string{"/..."}},
+	"examples/racer/sim":    {clockless: true, imports: []string{"", "fixed", "rng"}},
 	"examples/internal/...": {imports: []string{"/..."}},
 }
 

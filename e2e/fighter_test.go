@@ -3,8 +3,6 @@ package e2e
 import (
 	"fmt"
 	"net"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -25,7 +23,7 @@ func TestTheFighter(t *testing.T) {
 
 // playAMatch is one match, looked at from both sides.
 func playAMatch(t *testing.T, browser *tab) {
-	match := start(t, "-link", "latency=60ms,jitter=10ms,loss=5%", "-seed", "3", "-choose", "1s")
+	match := start(t, "fighter", "-link", "latency=60ms,jitter=10ms,loss=5%", "-seed", "3", "-choose", "1s")
 	urls := [2]string{match.line("left player"), match.line("right player")}
 	left, right := newTab(t, browser.ctx), newTab(t, browser.ctx)
 	tabs := [2]*tab{left, right}
@@ -67,7 +65,7 @@ func playAMatch(t *testing.T, browser *tab) {
 		rewinding.until(`/[1-9]\d* re-simulated/.test(document.getElementById('strip').getAttribute('aria-label'))`)
 	})
 	part("each event sounds once, however often its tick runs", func(t *testing.T) { eventsSoundOnce(t, rewinding, urls[slices.Index(tabs[:], rewinding)]) })
-	part("the keyboard reaches every control", func(t *testing.T) { keyboardReaches(t, right) })
+	part("the keyboard reaches every control", func(t *testing.T) { keyboardReaches(t, right, "pause", "boxes", "sound", "latency", "jitter", "loss") })
 	part("a slider changes the link for both", func(t *testing.T) { sliderChangesTheLink(t, left, right) })
 	part("keys move the fighter on both pages", func(t *testing.T) { keysMove(t, left, right) })
 	part("P pauses the match on both pages, and whoever likes resumes it", func(t *testing.T) { keyPauses(t, left, right) })
@@ -121,40 +119,6 @@ func eventsSoundOnce(t *testing.T, b *tab, url string) {
 			eval[string](b, `JSON.stringify(driftback.frame)`), kind))
 	}
 	require.JSONEq(t, `{"happened":2,"undone":1,"confirmed":0,"duplicates":0,"sounds":2,"frames":3,"connections":1}`, eval[string](told, `JSON.stringify(driftback.stats)`))
-}
-
-func keyboardReaches(t *testing.T, b *tab) {
-	b.until(`document.getElementById('to-bot').disabled && !document.getElementById('loss').disabled`)
-	for _, id := range []string{"pause", "boxes", "sound", "latency", "jitter", "loss"} {
-		b.tap(keyTab)
-		require.Equal(t, id, eval[string](b, `document.activeElement.id`))
-		require.NotEqual(t, "none", eval[string](b, `getComputedStyle(document.activeElement).outlineStyle`), "the focus on %s is not to be seen", id)
-		require.NotEmpty(t, eval[string](b, `document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent`))
-	}
-	require.NoError(t, chromedp.Do(b.ctx, chromedp.Focus(chromedp.ID("boxes"))))
-	for _, want := range []string{"true", "false"} {
-		b.tap(keySpace)
-		require.Equal(t, want, eval[string](b, `document.getElementById('boxes').getAttribute('aria-pressed')`))
-	}
-	require.Equal(t, "bot", eval[string](b, `driftback.frame.hands`), "a control's keys are not the fighter's")
-}
-
-func sliderChangesTheLink(t *testing.T, b, other *tab) {
-	b.until(`driftback.frame.stats.roundTripMs > 60`)
-	before := eval[float64](b, `driftback.frame.stats.roundTripMs`)
-	require.Equal(t, "60 ms", eval[string](b, `document.getElementById('latency').getAttribute('aria-valuetext')`))
-	require.NoError(t, chromedp.Do(b.ctx, chromedp.Focus(chromedp.ID("latency"))))
-	for range 8 {
-		b.tap(arrowRight)
-	}
-	b.until(`driftback.frame.link.latencyMs === 100`)
-	require.Equal(t, "100 ms", eval[string](b, `document.getElementById('latency-value').textContent`))
-	other.until(`document.getElementById('latency-value').textContent === "100 ms"`)
-	for _, b := range []*tab{b, other} {
-		b.until(fmt.Sprintf(`driftback.frame.stats.roundTripMs > %f`, before+50)) // of the 80 ms more
-	}
-	require.Equal(t, "bot", eval[string](b, `driftback.frame.hands`), "a slider's arrows are not the fighter's")
-	eval[bool](b, `document.activeElement.blur(), true`)
 }
 
 func keysMove(t *testing.T, left, right *tab) {
@@ -212,17 +176,13 @@ func keyPauses(t *testing.T, left, right *tab) {
 
 func picture(t *testing.T, b *tab) {
 	b.until(`driftback.frame.view.phase === 'fight' && driftback.frame.effects?.some((e) => e.name === 'hit')`)
-	png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
-	require.NoError(t, err)
-	require.NoError(t, os.MkdirAll("out", 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join("out", "fighter.png"), png, 0o644))
-	require.Greater(t, len(png), 50_000, "the picture is all but empty")
+	b.keep("fighter.png")
 }
 
 // chooseAndPlayAgain picks looks with the keyboard alone, sees the other's, and does so
 // again when the match is won.
 func chooseAndPlayAgain(t *testing.T, browser *tab) {
-	match := start(t, "-link", "latency=20ms", "-rate", "240", "-choose", "1h")
+	match := start(t, "fighter", "-link", "latency=20ms", "-rate", "240", "-choose", "1h")
 	tabs := [2]*tab{newTab(t, browser.ctx), newTab(t, browser.ctx)}
 	for side, name := range []string{"left player", "right player"} {
 		tabs[side].visit(match.line(name))
@@ -270,13 +230,13 @@ func connectAgain(t *testing.T, browser *tab) {
 	require.NoError(t, free.Close())
 
 	args := []string{"host", "-addr", "127.0.0.1:0", "-page", addr}
-	host := start(t, args...)
+	host := start(t, "fighter", args...)
 	host.line("") // it listens
 	b := newTab(t, browser.ctx)
 	b.visit("http://" + addr + "/")
 	b.until(`document.getElementById('state').textContent === 'joining'`)
 	host.interrupt()
 	b.until(`document.getElementById('state').textContent !== 'joining'`)
-	start(t, args...).line("")
+	start(t, "fighter", args...).line("")
 	b.until(`driftback.stats.connections === 2 && document.getElementById('state').textContent === 'joining'`)
 }

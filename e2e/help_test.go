@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
@@ -23,8 +24,8 @@ import (
 // limit bounds everything that the tests of this package start together.
 const limit = 3 * time.Minute
 
-// program is the fighter's command, built once.
-var program string
+// programs are the examples' commands, built once.
+var programs = map[string]string{"fighter": "", "racer": ""}
 
 // deadline is when everything has to be over.
 var deadline = time.Now().Add(limit)
@@ -39,19 +40,22 @@ func TestMain(m *testing.M) {
 }
 
 func testMain(m *testing.M) (status int, err error) {
-	dir, err := os.MkdirTemp("", "fighter")
+	dir, err := os.MkdirTemp("", "examples")
 	if err != nil {
 		return 1, err
 	}
 	defer os.RemoveAll(dir)
-	program = filepath.Join(dir, "fighter")
-	if runtime.GOOS == "windows" {
-		program += ".exe"
-	}
-	build := exec.Command("go", "build", "-o", program, "./examples/fighter")
-	build.Dir = ".." // the engine's module, which this one does not import
-	if out, err := build.CombinedOutput(); err != nil {
-		return 1, fmt.Errorf("the fighter cannot be built: %w: %s", err, out)
+	for name := range programs {
+		program := filepath.Join(dir, name)
+		if runtime.GOOS == "windows" {
+			program += ".exe"
+		}
+		build := exec.Command("go", "build", "-o", program, "./examples/"+name)
+		build.Dir = ".." // the engine's module, which this one does not import
+		if out, err := build.CombinedOutput(); err != nil {
+			return 1, fmt.Errorf("the %s cannot be built: %w: %s", name, err, out)
+		}
+		programs[name] = program
 	}
 	deadline = time.Now().Add(limit)
 	status = m.Run()
@@ -71,10 +75,11 @@ type process struct {
 	end    error
 }
 
-func start(t *testing.T, args ...string) *process {
+// start starts one of the examples.
+func start(t *testing.T, example string, args ...string) *process {
 	t.Helper()
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(t.Context()), deadline) // Cleanup ends it politely
-	p := &process{t: t, cmd: exec.CommandContext(ctx, program, args...), lines: make(chan string, 4096)}
+	p := &process{t: t, cmd: exec.CommandContext(ctx, programs[example], args...), lines: make(chan string, 4096)}
 	p.cmd.Stderr = &p.stderr
 	out, err := p.cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -217,6 +222,25 @@ func (b *tab) resize(width, height int64) {
 	require.NoError(b.t, chromedp.Do(b.ctx, chromedp.EmulateViewport(width, height)))
 }
 
+// prefer tells the page what its reader has asked the browser for.
+func (b *tab) prefer(feature, value string) {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: feature, Value: value}},
+	})
+	require.NoError(b.t, err)
+}
+
+// keep writes a picture of the page to the folder out.
+func (b *tab) keep(name string) {
+	b.t.Helper()
+	png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	require.NoError(b.t, err)
+	require.NoError(b.t, os.MkdirAll("out", 0o755))
+	require.NoError(b.t, os.WriteFile(filepath.Join("out", name), png, 0o644))
+	require.Greater(b.t, len(png), 50_000, "the picture is all but empty")
+}
+
 func (b *tab) visit(url string) {
 	b.t.Helper()
 	require.NoError(b.t, chromedp.Do(b.ctx, chromedp.Navigate(url)))
@@ -248,9 +272,10 @@ var (
 	keyA       = key{"KeyA", "a", 'A', "a"}
 	keyD       = key{"KeyD", "d", 'D', "d"}
 	keyS       = key{"KeyS", "s", 'S', "s"}
+	keyW       = key{"KeyW", "w", 'W', "w"}
 	keyP       = key{"KeyP", "p", 'P', "p"}
-	keyTab     = key{"Tab", "Tab", 9, ""}
 	keyEnter   = key{"Enter", "Enter", 13, "\r"}
+	keyTab     = key{"Tab", "Tab", 9, ""}
 	keySpace   = key{"Space", " ", 32, " "}
 	arrowRight = key{"ArrowRight", "ArrowRight", 39, ""}
 )
@@ -279,4 +304,46 @@ func (b *tab) tap(k key) {
 	b.t.Helper()
 	b.press(k)
 	b.release(k)
+}
+
+// keyboardReaches goes through the page's controls with the tabulator key, and presses
+// the one before the sound.
+func keyboardReaches(t *testing.T, b *tab, ids ...string) {
+	b.until(`document.getElementById('to-bot').disabled && !document.getElementById('loss').disabled`)
+	toggle := ""
+	for i, id := range ids {
+		b.tap(keyTab)
+		require.Equal(t, id, eval[string](b, `document.activeElement.id`))
+		require.NotEqual(t, "none", eval[string](b, `getComputedStyle(document.activeElement).outlineStyle`), "the focus on %s is not to be seen", id)
+		require.NotEmpty(t, eval[string](b, `document.activeElement.labels?.[0]?.textContent ?? document.activeElement.textContent`))
+		if id == "sound" {
+			toggle = ids[i-1]
+		}
+	}
+	require.NoError(t, chromedp.Do(b.ctx, chromedp.Focus(chromedp.ID(toggle))))
+	for _, want := range []string{"true", "false"} {
+		b.tap(keySpace)
+		require.Equal(t, want, eval[string](b, `document.getElementById('`+toggle+`').getAttribute('aria-pressed')`))
+	}
+	require.Equal(t, "bot", eval[string](b, `driftback.frame.hands`), "a control's keys are not the game's")
+	eval[bool](b, `document.activeElement.blur(), true`)
+}
+
+// sliderChangesTheLink moves a page's slider, and another page's follows.
+func sliderChangesTheLink(t *testing.T, b, other *tab) {
+	b.until(`driftback.frame.stats.roundTripMs > 60`)
+	before := eval[float64](b, `driftback.frame.stats.roundTripMs`)
+	require.Equal(t, "60 ms", eval[string](b, `document.getElementById('latency').getAttribute('aria-valuetext')`))
+	require.NoError(t, chromedp.Do(b.ctx, chromedp.Focus(chromedp.ID("latency"))))
+	for range 8 {
+		b.tap(arrowRight)
+	}
+	b.until(`driftback.frame.link.latencyMs === 100`)
+	require.Equal(t, "100 ms", eval[string](b, `document.getElementById('latency-value').textContent`))
+	other.until(`document.getElementById('latency-value').textContent === "100 ms"`)
+	for _, b := range []*tab{b, other} {
+		b.until(fmt.Sprintf(`driftback.frame.stats.roundTripMs > %f`, before+50)) // of the 80 ms more
+	}
+	require.Equal(t, "bot", eval[string](b, `driftback.frame.hands`), "a slider's arrows are not the game's")
+	eval[bool](b, `document.activeElement.blur(), true`)
 }

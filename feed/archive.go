@@ -21,6 +21,9 @@ type Archive struct {
 	end     driftback.Tick // the first tick that is not there
 	every   driftback.Tick // the interval of fingerprints, 0: off
 	sums    sums
+
+	statuses []wire.Status // changes, in the order in which they were put
+	changed  int           // how many have been put
 }
 
 // NewArchive returns an archive for the newest history ticks at least, whose first tick

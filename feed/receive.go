@@ -42,6 +42,11 @@ func (f *Follower) receive(b []byte) error {
 		return f.receiveFeed(c)
 	case wire.TransferOffer, wire.TransferChunk, wire.TransferEnd, wire.TransferStop:
 		return f.receiveState(c)
+	case wire.Status:
+		if f.stage != following {
+			return broken("a status before there is something to begin with")
+		}
+		return f.receiveStatus(c)
 	case wire.Finish:
 		if f.stage != following || c.At != f.archive.end {
 			return broken("the match is finished at tick %d, and the feed has come to tick %d", c.At, f.archive.end)

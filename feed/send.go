@@ -47,6 +47,9 @@ func (f *Feeder) sendAll(w *watcher) bool {
 
 // sendPacket sends inputs from the first that was not sent on, up to tick to, as many as fit.
 func (f *Feeder) sendPacket(w *watcher, to driftback.Tick) bool {
+	if !f.sendStatuses(w) {
+		return false
+	}
 	a, p := f.archive, &f.packet
 	n := min(to-w.sent, wire.MaxRunTicks, driftback.Tick(maxInputs/(len(a.inputs)*a.stride)))
 	to = w.sent + n

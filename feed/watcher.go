@@ -45,6 +45,7 @@ type watcher struct {
 	progress int            // what was acknowledged of the state
 	sent     driftback.Tick // the first tick not sent
 	acked    driftback.Tick // the first not acknowledged
+	changed  int            // how many changes of status had been put when they were sent last
 	sums     uint64         // the index of the first fingerprint not sent
 	seq      uint16
 	sentAt   time.Duration
@@ -248,7 +249,7 @@ func (f *Feeder) begin(w *watcher) error {
 	if !f.sendControl(w, m) {
 		return nil
 	}
-	w.tag, w.sent, w.acked, w.stuck, w.phase = m.Tag, m.First, m.First, 0, feeding
+	w.tag, w.sent, w.acked, w.stuck, w.changed, w.phase = m.Tag, m.First, m.First, 0, 0, feeding
 	if a.every > 0 {
 		w.sums = uint64(m.First / a.every)
 	}

@@ -125,6 +125,7 @@ func (m *Spectator[S, I]) run() {
 			m.controls.give(p, t, e)
 		}
 	}
+	m.archive.Statuses(t, m.status)
 	m.pass.Begin(t, m.status)
 	if !m.controls.run(t) {
 		m.cfg.Step(&m.state, m.in, &m.pass)

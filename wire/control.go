@@ -25,7 +25,7 @@ const (
 
 // Control is a message of the reliable channel: a [Hello], [Start], [Finish],
 // [Leave], [Disagree] or [Message], or one of a transfer ([TransferOffer] and those beside
-// it) or of a feed ([Watch] and [Feed]), as a value.
+// it) or of a feed ([Watch], [Feed] and [Status]), as a value.
 type Control interface{ control() }
 
 // Hello is the first message that a peer sends over a link: what must be alike on
@@ -266,7 +266,7 @@ func (r *reader) control() Control {
 		return m
 	case kindTransferOffer, kindTransferTake, kindTransferChunk, kindTransferAck, kindTransferEnd, kindTransferStop:
 		return r.transfer(kind)
-	case kindWatch, kindFeed:
+	case kindWatch, kindFeed, kindStatus:
 		return r.feed(kind)
 	default:
 		r.refuse("a control message of kind %d, which does not exist", kind)

@@ -37,13 +37,23 @@ type Feed struct {
 	HasState bool
 }
 
-func (Watch) control() {}
-func (Feed) control()  {}
+// Status says in a feed who is behind a participant's input from a tick on, whatever was
+// said of later ticks before. It comes before the inputs of that tick.
+type Status struct {
+	Participant driftback.Participant
+	Tick        driftback.Tick
+	Status      driftback.Status
+}
+
+func (Watch) control()  {}
+func (Feed) control()   {}
+func (Status) control() {}
 
 // The first bytes of the messages of a feed.
 const (
 	kindWatch = iota + 19
 	kindFeed
+	kindStatus
 )
 
 // feed appends a message of a feed, and says whether c is one.
@@ -63,6 +73,15 @@ func (w *writer) feed(c Control) bool {
 		if c.HasState {
 			w.uint64(c.State)
 		}
+	case Status:
+		if c.Status > driftback.Absent {
+			w.refuse("a status of %d, and at most %d is allowed", c.Status, driftback.Absent)
+			return true
+		}
+		w.b = append(w.b, kindStatus)
+		w.head(c.Participant, -1, false, 0)
+		w.b = append(w.b, byte(c.Status))
+		w.tick(c.Tick)
 	default:
 		return false
 	}
@@ -71,8 +90,15 @@ func (w *writer) feed(c Control) bool {
 
 // feed reads what follows the first byte of a message of a feed.
 func (r *reader) feed(kind byte) Control {
-	if kind == kindWatch {
+	switch kind {
+	case kindWatch:
 		return Watch{From: r.tick()}
+	case kindStatus:
+		s := Status{Participant: r.participant(r.byte(), -1), Status: driftback.Status(r.byte()), Tick: r.tick()}
+		if r.err == nil && s.Status > driftback.Absent {
+			r.refuse("a status of %d, and at most %d is allowed", s.Status, driftback.Absent)
+		}
+		return s
 	}
 	f := Feed{Kind: FeedKind(r.byte()), Tag: r.uint16(), HasState: r.bool()}
 	f.First, f.Seed = r.tick(), r.uint64()

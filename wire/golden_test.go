@@ -213,7 +213,7 @@ func describeControl(c wire.Control) string {
 		return fmt.Sprintf("message taken %d data [%x]\n", c.Taken, c.Data)
 	}
 	switch c.(type) {
-	case wire.Watch, wire.Feed:
+	case wire.Watch, wire.Feed, wire.Status:
 		return describeFeed(c)
 	}
 	return describeTransfer(c)

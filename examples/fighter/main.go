@@ -10,214 +10,66 @@
 //	go run ./examples/fighter host
 //	go run ./examples/fighter join ADDR PIN CODE
 //
-// It owns the clock, the sockets and the windows that the engine refuses to own;
-// the game itself is package sim.
+// The game itself is package sim, and its looks are the files under page; the processes,
+// the sockets and the clock are package arena's, which it shares with the other examples.
 package main
 
 import (
-	"context"
-	"errors"
-	"flag"
+	"embed"
 	"fmt"
-	"io"
-	"os"
-	"os/signal"
-	"strings"
-	"syscall"
-	"time"
+	"io/fs"
 
+	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/examples/fighter/sim"
-	"github.com/driftback/driftback/identity"
-	"github.com/driftback/driftback/mesh"
-	"github.com/driftback/driftback/session"
-	"github.com/driftback/driftback/transport/impair"
+	"github.com/driftback/driftback/examples/internal/arena"
 )
 
-func main() {
-	// quic-go would print a line about the size of a socket's buffer.
-	_ = os.Setenv("QUIC_GO_DISABLE_RECEIVE_BUFFER_WARNING", "true")
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second interrupt ends the process, whatever it waits for
-	status := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
-	os.Exit(status)
-}
+func main() { arena.Main(game()) }
 
-// Exit statuses.
-const (
-	exitEnded       = 0
-	exitFailed      = 1
-	exitUsage       = 2
-	exitInterrupted = 130
-)
+//go:embed page
+var files embed.FS
 
-// run runs the command and returns its exit status. What went wrong is one
-// sentence on stderr.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	command, rest := "both", args
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		command, rest = args[0], args[1:]
-	}
-	o, err := parse(command, rest, stderr)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		return exitEnded
-	case err != nil:
-		fmt.Fprintf(stderr, "fighter: %v.\n", err)
-		return exitUsage
-	}
-	if command == "child" {
-		err = child(o, stdin, stdout)
-	} else {
-		out := newLines(stdout)
-		switch command {
-		case "both":
-			err = both(ctx, o, out)
-		case "host":
-			err = host(ctx, o, out)
-		case "join":
-			err = join(ctx, o, out)
-		}
-		out.Close()
-	}
-	switch {
-	case errors.Is(err, errTold):
-		return exitFailed
-	case errors.Is(err, errInterrupted):
-		fmt.Fprintln(stderr, "fighter: interrupted, so the match is over.")
-		return exitInterrupted
-	case err != nil:
-		fmt.Fprintf(stderr, "fighter: %v.\n", err)
-		return exitFailed
-	}
-	return exitEnded
-}
-
-var errInterrupted = errors.New("interrupted")
-
-// defaultRate is in ticks per second.
-const defaultRate = sim.TicksPerSecond
-
-// options are what the command line says.
-type options struct {
-	seed     uint64
-	ticks    int64
-	rate     int
-	delay    int
-	window   int
-	headless bool
-	choose   time.Duration // how long a bot takes to choose its look
-	link     impair.Impairment
-	wait     time.Duration
-	addr     string // of the game's socket
-	page     string // of the page
-	// The rest is join's.
-	hostAddr string
-	pin      identity.Pin
-	code     identity.Code
-}
-
-const usage = `usage:
-  fighter [flags]                      two processes on this machine play each other
-  fighter host [flags]                 wait for a second player, and print what to tell them
-  fighter join [flags] ADDR PIN CODE   join the player who was told that
-
-flags:
-`
-
-// parse reads the command line.
-func parse(command string, args []string, stderr io.Writer) (*options, error) {
-	o := &options{}
-	f := flag.NewFlagSet("fighter "+command, flag.ContinueOnError)
-	f.SetOutput(io.Discard)
-	f.Uint64Var(&o.seed, "seed", 1, "seed of the bots and of the bad link; what bots see depends on timing, so no two fights are alike")
-	f.Int64Var(&o.ticks, "ticks", 0, "end at this `tick`, the same on both sides; 0 plays on")
-	f.IntVar(&o.rate, "rate", defaultRate, "ticks per second, 1 to 240, the same on both sides")
-	f.IntVar(&o.delay, "delay", 2, "input delay in `ticks`")
-	f.IntVar(&o.window, "window", session.DefaultWindow, "prediction window in `ticks`; -1 waits for every input")
-	f.BoolVar(&o.headless, "headless", false, "no page; a bot plays")
-	f.DurationVar(&o.choose, "choose", 3*time.Second, "how long a bot takes to choose a look before a match, in which a page's keys can be touched")
-	f.DurationVar(&o.wait, "wait", time.Minute, "how long to wait for the other player")
-	link := "latency=0ms"
-	switch command {
-	case "both", "child":
-		f.StringVar(&link, "link", link, "how bad the link is, each way: `latency=60ms,jitter=10ms,loss=5%`")
-	case "host":
-		f.StringVar(&o.addr, "addr", ":7777", "UDP `address` to be reached at")
-		f.StringVar(&o.page, "page", "127.0.0.1:0", "`address` of the page, on this machine")
-	case "join":
-		f.StringVar(&o.page, "page", "127.0.0.1:0", "`address` of the page, on this machine")
-	default:
-		return nil, fmt.Errorf("there is no command %q; there are host and join, and neither plays on this machine alone", command)
-	}
-	if err := f.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			fmt.Fprint(stderr, usage)
-			f.SetOutput(stderr)
-			f.PrintDefaults()
-			return nil, err
-		}
-		return nil, fmt.Errorf("%w; -help lists the flags", err)
-	}
-	im, err := impair.ParseImpairment(link)
+// game is the fighter as package arena plays it.
+func game() *arena.Game[sim.State, sim.Input] {
+	own, err := fs.Sub(files, "page")
 	if err != nil {
-		return nil, fmt.Errorf("-link %q: %w", link, err)
+		panic(err) // the name is no path
 	}
-	o.link = im
-	if command == "join" {
-		if err := o.parseInvitation(f.Args()); err != nil {
-			return nil, err
-		}
-	} else if f.NArg() > 0 {
-		return nil, fmt.Errorf("%q is one argument too many; -help lists the flags", f.Arg(0))
+	return &arena.Game[sim.State, sim.Input]{
+		Name: "fighter", Match: 0x66696768746572, TicksPerSecond: sim.TicksPerSecond,
+		Seats: []string{"left player", "right player"}, Players: sim.Sides,
+		Bots: "Bots fight until a page's keys are touched.",
+		Step: sim.Step, Start: sim.Start, Valid: sim.Input.Valid,
+		Input: func(buttons uint16) sim.Input { return sim.Input{Buttons: buttons} }, Buttons: sim.Buttons,
+		Bot: func(seed uint64, self driftback.Participant) func(s *sim.State) sim.Input {
+			bot := sim.NewBot(seed + uint64(self))
+			return func(s *sim.State) sim.Input { return bot.Input(s, int(self)) }
+		},
+		Picks: &arena.Picks[sim.State]{
+			Looks: sim.NumLooks, Of: looks, Wear: wear, Won: sim.KindMatchEnd, Cheer: 150,
+		},
+		Page: own, View: func(s *sim.State) any { return s.View() },
+		EffectName: sim.KindName, Score: score,
 	}
-	return o, o.validate()
 }
 
-// alike returns the flags that the other player must be given too, each after a
-// blank.
-func (o *options) alike() (flags string) {
-	if o.ticks != 0 {
-		flags += fmt.Sprintf(" -ticks %d", o.ticks)
+// looks are what the fighters wear, and wear is the state that a match begins from in
+// which they wear them.
+func looks(s *sim.State) (looks [2]uint8) {
+	for side, look := range s.Looks {
+		looks[side] = uint8(look)
 	}
-	if o.rate != defaultRate {
-		flags += fmt.Sprintf(" -rate %d", o.rate)
-	}
-	if o.window != session.DefaultWindow {
-		flags += fmt.Sprintf(" -window %d", o.window)
-	}
-	return flags
+	return looks
 }
 
-// parseInvitation reads what the host was told to pass on.
-func (o *options) parseInvitation(args []string) (err error) {
-	if len(args) != 3 {
-		return fmt.Errorf("join needs the three words that host prints, ADDR PIN CODE, and was given %d", len(args))
+func wear(looks [2]uint8) (s sim.State) {
+	for side, look := range looks {
+		s.Looks[side] = uint32(look)
 	}
-	o.hostAddr = args[0]
-	if o.pin, err = identity.ParsePin(args[1]); err != nil {
-		return err
-	}
-	o.code, err = identity.ParseCode(args[2])
-	return err
+	return s
 }
 
-func (o *options) validate() error {
-	switch {
-	case o.rate < 1 || o.rate > 240:
-		return fmt.Errorf("-rate is %d ticks per second; 1 to 240 are allowed", o.rate)
-	case o.ticks < 0:
-		return fmt.Errorf("-ticks is %d; it must not be negative", o.ticks)
-	case o.delay < 0 || o.delay > mesh.MaxDelay:
-		return fmt.Errorf("-delay is %d ticks; 0 to %d are allowed", o.delay, mesh.MaxDelay)
-	case o.window != -1 && (o.window < 1 || o.window > mesh.MaxWindow):
-		return fmt.Errorf("-window is %d ticks; 1 to %d are allowed, or -1", o.window, mesh.MaxWindow)
-	case o.window == -1 && o.delay == 0:
-		return errors.New("-window is -1 and -delay is 0; without predictions a delay of at least 1 tick is needed")
-	case o.choose < 0:
-		return fmt.Errorf("-choose is %v; it must not be negative", o.choose)
-	case o.wait <= 0:
-		return fmt.Errorf("-wait is %v; it must be positive", o.wait)
-	}
-	return nil
+func score(s *sim.State) string {
+	a, b := &s.Fighters[0], &s.Fighters[1]
+	return fmt.Sprintf("health %d:%d, rounds %d:%d", a.Health, b.Health, a.Wins, b.Wins)
 }

@@ -6,20 +6,19 @@ import { cast, looks } from './figure.js';
 const byId = (id) => document.getElementById(id);
 
 export class Choose {
-  // want is called with what is chosen: a look, or that the match may begin.
-  constructor(want) {
-    this.want = want;
+  constructor() {
+    this.send = () => {}; // told what is chosen: a look, or that the match may begin
     this.frame = null;
     this.wanted = null; // a look that was asked for by key and is not seen yet
     this.options = looks.map(({ name }, look) => {
       const label = document.createElement('label'), option = document.createElement('input');
       Object.assign(option, { type: 'radio', name: 'look', value: String(look), id: `look-${look}` });
-      option.addEventListener('change', () => want({ look }));
+      option.addEventListener('change', () => this.send({ look }));
       label.append(option, name);
       byId('looks').append(label);
       return option;
     });
-    byId('ready').addEventListener('click', () => want({ ready: true }));
+    byId('ready').addEventListener('click', () => this.send({ ready: true }));
     window.addEventListener('keydown', (e) => this.key(e));
   }
 
@@ -30,12 +29,17 @@ export class Choose {
     const step = { ArrowLeft: -1, KeyA: -1, ArrowRight: 1, KeyD: 1 }[e.code];
     if (step) {
       this.wanted = ((this.wanted ?? own.look) + step + looks.length) % looks.length;
-      this.want({ look: this.wanted });
-    } else if (e.code === 'Enter' || e.code === 'NumpadEnter') this.want({ ready: true });
+      this.send({ look: this.wanted });
+    } else if (e.code === 'Enter' || e.code === 'NumpadEnter') this.send({ ready: true });
   }
 
   own() {
     return this.frame?.phase === 'choosing' && !this.frame.end ? this.frame.picks?.[this.frame.self] : null;
+  }
+
+  // notice is what is written over the picture meanwhile.
+  notice({ self, picks, bout }) {
+    return picks[self].ready ? 'Ready. Waiting for the other player' : `Choose with ← →, then Enter ${bout ? 'for a rematch' : 'to begin'}`;
   }
 
   // show takes a frame and returns what there is to say of it, or ''.

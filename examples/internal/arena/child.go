@@ -1,0 +1,142 @@
+package arena
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/identity"
+	"github.com/driftback/driftback/transport/impair"
+	"github.com/driftback/driftback/transport/quic"
+)
+
+// maxLine bounds a line between a parent and its children.
+const maxLine = 64 << 10
+
+// note is one line of JSON between a parent and a child. A child says Here, then
+// Status once a second, Link when a slider moves, and Ended or Failed; the parent
+// answers Here with Play and tells each child what Link another asked for. Its
+// pipe's end is the order to leave.
+type note struct {
+	Here   *here    `json:"here,omitempty"`
+	Play   *orders  `json:"play,omitempty"`
+	Status *status  `json:"status,omitempty"`
+	Link   string   `json:"link,omitempty"`
+	Ended  *outcome `json:"ended,omitempty"`
+	Failed string   `json:"failed,omitempty"`
+}
+
+// here is where a child can be reached.
+type here struct {
+	Addr netip.AddrPort `json:"addr"`
+	Pin  identity.Pin   `json:"pin"`
+	Page string         `json:"page"`
+}
+
+// orders tell a child whom to play. It calls those whose address it is given.
+type orders struct {
+	Self   driftback.Peer `json:"self"`
+	Others []other        `json:"others"`
+}
+
+// other is another player.
+type other struct {
+	Peer driftback.Peer `json:"peer"`
+	Addr string         `json:"addr,omitempty"`
+	Pin  identity.Pin   `json:"pin"`
+}
+
+// errTold ends a child whose parent has been told why, and will say it.
+var errTold = errors.New("the parent has been told")
+
+// child plays for one player, under a parent at the other end of its standard input and
+// output. It ends when its input does, so that a parent that is gone, however it
+// went, leaves nothing running.
+func (g *Game[S, I]) child(o *options, stdin io.Reader, stdout io.Writer) error {
+	say := json.NewEncoder(stdout)
+	end, err := g.playFor(o, stdin, say)
+	if err != nil {
+		_ = say.Encode(note{Failed: err.Error()})
+		return errTold
+	}
+	return say.Encode(note{Ended: &end})
+}
+
+func (g *Game[S, I]) playFor(o *options, stdin io.Reader, say *json.Encoder) (outcome, error) {
+	id, err := identity.Generate()
+	if err != nil {
+		return outcome{}, err
+	}
+	socket, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		return outcome{}, fmt.Errorf("no socket to play over: %w", err)
+	}
+	defer socket.Close()
+	h := &here{Addr: socket.LocalAddr().(*net.UDPAddr).AddrPort(), Pin: id.Pin()}
+	shown, err := g.openPage(o)
+	if err != nil {
+		return outcome{}, err
+	}
+	if shown != nil {
+		defer shown.Close()
+		h.Page = shown.URL()
+	}
+	if err := say.Encode(note{Here: h}); err != nil {
+		return outcome{}, err
+	}
+
+	lines := bufio.NewScanner(stdin)
+	lines.Buffer(make([]byte, 0, 1024), maxLine)
+	var n note
+	if !lines.Scan() || json.Unmarshal(lines.Bytes(), &n) != nil || n.Play == nil {
+		return outcome{}, errInterrupted
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	links := make(chan impair.Impairment, 16)
+	go func() {
+		defer stop()
+		hearLinks(ctx, lines, links)
+	}()
+
+	o.players = 1 + len(n.Play.Others)
+	c := quic.Config{Self: n.Play.Self, Identity: id, Conn: socket}
+	for _, p := range n.Play.Others {
+		c.Peers = append(c.Peers, quic.Remote{Peer: p.Peer, Pin: p.Pin, Addr: p.Addr})
+	}
+	link, err := quic.Listen(ctx, c)
+	if err != nil {
+		return outcome{}, err
+	}
+	defer link.Close()
+	p, err := newPeer(g, n.Play.Self, o, link, shown)
+	if err != nil {
+		return outcome{}, err
+	}
+	p.report = func(s *status) { _ = say.Encode(note{Status: s}) }
+	p.links = links
+	p.impair = func(im impair.Impairment) bool { return say.Encode(note{Link: im.String()}) == nil }
+	return p.play(ctx)
+}
+
+// hearLinks passes on what the others' sliders have set, until the parent says no more.
+func hearLinks(ctx context.Context, lines *bufio.Scanner, links chan<- impair.Impairment) {
+	for lines.Scan() {
+		var n note
+		if json.Unmarshal(lines.Bytes(), &n) != nil || n.Link == "" {
+			continue
+		}
+		if im, err := impair.ParseImpairment(n.Link); err == nil {
+			select {
+			case links <- im:
+			case <-ctx.Done():
+			}
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package arena
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/driftback/driftback/identity"
+	"github.com/driftback/driftback/mesh"
+	"github.com/driftback/driftback/session"
+	"github.com/driftback/driftback/transport/impair"
+)
+
+// Main runs the game's command and ends the process with its exit status.
+func Main[S any, I comparable](g *Game[S, I]) {
+	// quic-go would print a line about the size of a socket's buffer.
+	_ = os.Setenv("QUIC_GO_DISABLE_RECEIVE_BUFFER_WARNING", "true")
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second interrupt ends the process, whatever it waits for
+	status := g.run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(status)
+}
+
+// Exit statuses.
+const (
+	ExitEnded       = 0
+	ExitFailed      = 1
+	ExitUsage       = 2
+	ExitInterrupted = 130
+)
+
+// run runs the command and returns its exit status. What went wrong is one
+// sentence on stderr.
+func (g *Game[S, I]) run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	command, rest := "all", args
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		command, rest = args[0], args[1:]
+	}
+	o, err := g.parse(command, rest, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return ExitEnded
+	case err != nil:
+		fmt.Fprintf(stderr, "%s: %v.\n", g.Name, err)
+		return ExitUsage
+	}
+	if command == "child" {
+		err = g.child(o, stdin, stdout)
+	} else {
+		out := newLines(stdout)
+		switch command {
+		case "all":
+			err = g.all(ctx, o, out)
+		case "host":
+			err = g.host(ctx, o, out)
+		case "join":
+			err = g.join(ctx, o, out)
+		}
+		out.Close()
+	}
+	switch {
+	case errors.Is(err, errTold):
+		return ExitFailed
+	case errors.Is(err, errInterrupted):
+		fmt.Fprintf(stderr, "%s: interrupted, so the match is over.\n", g.Name)
+		return ExitInterrupted
+	case err != nil:
+		fmt.Fprintf(stderr, "%s: %v.\n", g.Name, err)
+		return ExitFailed
+	}
+	return ExitEnded
+}
+
+var errInterrupted = errors.New("interrupted")
+
+// options are what the command line says.
+type options struct {
+	players  int
+	seed     uint64
+	ticks    int64
+	rate     int
+	delay    int
+	window   int
+	headless bool
+	choose   time.Duration // how long a bot takes to choose its look
+	link     impair.Impairment
+	wait     time.Duration
+	addr     string // of the game's socket
+	page     string // of the page
+	// The rest is join's.
+	hostAddr string
+	pin      identity.Pin
+	code     identity.Code
+}
+
+// usage is written above the flags; %[1]s is the command.
+const usage = `usage:
+  %[1]s [flags]                      a process for each player on this machine
+  %[1]s host [flags]                 wait for a second player, and print what to tell them
+  %[1]s join [flags] ADDR PIN CODE   join the player who was told that
+
+flags:
+`
+
+// parse reads the command line.
+func (g *Game[S, I]) parse(command string, args []string, stderr io.Writer) (*options, error) {
+	o := &options{players: g.Players}
+	f := flag.NewFlagSet(g.Name+" "+command, flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	f.Uint64Var(&o.seed, "seed", 1, "seed of the bots and of the bad link; what bots see depends on timing, so no two matches are alike")
+	f.Int64Var(&o.ticks, "ticks", 0, "end at this `tick`, the same on every side; 0 plays on")
+	f.IntVar(&o.rate, "rate", g.TicksPerSecond, "ticks per second, 1 to 240, the same on every side")
+	f.IntVar(&o.delay, "delay", 2, "input delay in `ticks`")
+	f.IntVar(&o.window, "window", session.DefaultWindow, "prediction window in `ticks`; -1 waits for every input")
+	f.BoolVar(&o.headless, "headless", false, "no page; a bot plays")
+	f.DurationVar(&o.choose, "choose", 3*time.Second, "how long a bot takes to pick before a match, where there is something to pick, and a page's keys can be touched")
+	f.DurationVar(&o.wait, "wait", time.Minute, "how long to wait for the other players")
+	link := "latency=0ms"
+	switch command {
+	case "all", "child":
+		f.StringVar(&link, "link", link, "how bad each link is, each way: `latency=60ms,jitter=10ms,loss=5%`")
+		if g.CountFlag != "" {
+			f.IntVar(&o.players, g.CountFlag, g.Players, fmt.Sprintf("how many play, 2 to %d", len(g.Seats)))
+		}
+	case "host":
+		o.players = 2
+		f.StringVar(&o.addr, "addr", ":7777", "UDP `address` to be reached at")
+		f.StringVar(&o.page, "page", "127.0.0.1:0", "`address` of the page, on this machine")
+	case "join":
+		o.players = 2
+		f.StringVar(&o.page, "page", "127.0.0.1:0", "`address` of the page, on this machine")
+	default:
+		return nil, fmt.Errorf("there is no command %q; there are host and join, and neither plays on this machine alone", command)
+	}
+	if err := f.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			fmt.Fprintf(stderr, usage, g.Name)
+			f.SetOutput(stderr)
+			f.PrintDefaults()
+			return nil, err
+		}
+		return nil, fmt.Errorf("%w; -help lists the flags", err)
+	}
+	im, err := impair.ParseImpairment(link)
+	if err != nil {
+		return nil, fmt.Errorf("-link %q: %w", link, err)
+	}
+	o.link = im
+	if command == "join" {
+		if err := o.parseInvitation(f.Args()); err != nil {
+			return nil, err
+		}
+	} else if f.NArg() > 0 {
+		return nil, fmt.Errorf("%q is one argument too many; -help lists the flags", f.Arg(0))
+	}
+	if o.players < 2 || o.players > len(g.Seats) {
+		return nil, fmt.Errorf("-%s is %d; 2 to %d are allowed", g.CountFlag, o.players, len(g.Seats))
+	}
+	return o, o.validate()
+}
+
+// alike returns the flags that the other player must be given too, each after a
+// blank.
+func (g *Game[S, I]) alike(o *options) (flags string) {
+	if o.ticks != 0 {
+		flags += fmt.Sprintf(" -ticks %d", o.ticks)
+	}
+	if o.rate != g.TicksPerSecond {
+		flags += fmt.Sprintf(" -rate %d", o.rate)
+	}
+	if o.window != session.DefaultWindow {
+		flags += fmt.Sprintf(" -window %d", o.window)
+	}
+	return flags
+}
+
+// parseInvitation reads what the host was told to pass on.
+func (o *options) parseInvitation(args []string) (err error) {
+	if len(args) != 3 {
+		return fmt.Errorf("join needs the three words that host prints, ADDR PIN CODE, and was given %d", len(args))
+	}
+	o.hostAddr = args[0]
+	if o.pin, err = identity.ParsePin(args[1]); err != nil {
+		return err
+	}
+	o.code, err = identity.ParseCode(args[2])
+	return err
+}
+
+func (o *options) validate() error {
+	switch {
+	case o.rate < 1 || o.rate > 240:
+		return fmt.Errorf("-rate is %d ticks per second; 1 to 240 are allowed", o.rate)
+	case o.ticks < 0:
+		return fmt.Errorf("-ticks is %d; it must not be negative", o.ticks)
+	case o.delay < 0 || o.delay > mesh.MaxDelay:
+		return fmt.Errorf("-delay is %d ticks; 0 to %d are allowed", o.delay, mesh.MaxDelay)
+	case o.window != -1 && (o.window < 1 || o.window > mesh.MaxWindow):
+		return fmt.Errorf("-window is %d ticks; 1 to %d are allowed, or -1", o.window, mesh.MaxWindow)
+	case o.window == -1 && o.delay == 0:
+		return errors.New("-window is -1 and -delay is 0; without predictions a delay of at least 1 tick is needed")
+	case o.choose < 0:
+		return fmt.Errorf("-choose is %v; it must not be negative", o.choose)
+	case o.wait <= 0:
+		return fmt.Errorf("-wait is %v; it must be positive", o.wait)
+	}
+	return nil
+}

@@ -1,0 +1,229 @@
+package arena
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/examples/internal/page"
+	"github.com/driftback/driftback/fingerprint"
+	"github.com/driftback/driftback/session"
+	"github.com/driftback/driftback/transport"
+	"github.com/driftback/driftback/transport/impair"
+)
+
+// catchUp is how many ticks are made up for at most when the loop was held up.
+const catchUp = 3
+
+// peer is one player's part in a match: the loop that a game would have.
+type peer[S any, I comparable] struct {
+	game     *Game[S, I]
+	self     driftback.Peer
+	o        *options
+	match    *session.Lockstep[S, I]
+	choosing *choosing // nil while a match is played
+	bout     int       // matches that are over
+	hands    hands[S, I]
+	page     *page.Server // nil: headless
+	strip    page.Strip
+	report   func(*status)                // told once a second
+	impair   func(impair.Impairment) bool // told what the sliders ask for; nil: there are none
+	links    <-chan impair.Impairment     // what others' sliders have set
+	link     impair.Impairment            // what they show
+	frame    page.Frame
+	rate     rate
+	deepest  int
+	// pausedBy is the participant that has paused the match, or page.Nobody.
+	pausedBy int
+}
+
+// newPeer returns a player who is about to play over tr. Peer p plays participant p.
+func newPeer[S any, I comparable](g *Game[S, I], self driftback.Peer, o *options, tr transport.Transport, shown *page.Server) (*peer[S, I], error) {
+	p := &peer[S, I]{game: g, self: self, o: o, page: shown, link: o.link, pausedBy: page.Nobody}
+	p.hands = newHands(g, driftback.Participant(self), o.seed)
+	if g.Picks != nil {
+		p.choosing = &choosing{}
+	}
+	c := p.config()
+	c.Transport = tr
+	var err error
+	if p.match, err = session.New(c); err != nil {
+		return nil, err
+	}
+	return p, p.setEnd()
+}
+
+// setEnd lets a match end at the tick that the options name, if they do.
+func (p *peer[S, I]) setEnd() error {
+	if p.o.ticks == 0 || p.choosing != nil {
+		return nil
+	}
+	return p.match.Finish(driftback.Tick(p.o.ticks))
+}
+
+// config returns what the session is configured with that is next: a match, or the
+// choosing before it.
+func (p *peer[S, I]) config() session.Config[S, I] {
+	g, o := p.game, p.o
+	var nonce [8]byte
+	_, _ = rand.Read(nonce[:]) // never fails, by its own documentation
+	// Players to different ends would wait for each other.
+	game := g.Name + ", to the end"
+	if o.ticks > 0 {
+		game = fmt.Sprintf("%s, to tick %d", g.Name, o.ticks)
+	}
+	everybody := make([]driftback.Peer, o.players)
+	for q := range everybody {
+		everybody[q] = driftback.Peer(q)
+	}
+	// The first choosing has the game's own number, and each session after it the next.
+	match := g.Match + 2*uint64(p.bout)
+	if p.choosing == nil {
+		match++
+	}
+	return session.Config[S, I]{
+		Step: g.Step, Start: g.Start, Valid: g.Valid,
+		Self: p.self, Players: everybody,
+		Match: match, Game: game, Nonce: binary.LittleEndian.Uint64(nonce[:]) | 1,
+		InputDelay: o.delay, PredictionWindow: o.window, JoinTimeout: o.wait, TickRate: o.rate, Clock: sinceNew(),
+	}
+}
+
+// sinceNew returns a clock.
+func sinceNew() func() time.Duration {
+	start := time.Now()
+	return func() time.Duration { return time.Since(start) }
+}
+
+// outcome is how a match that reached its last tick ended.
+type outcome struct {
+	Tick driftback.Tick
+	Sum  fingerprint.Sum
+}
+
+// play plays until the match ends or ctx does. It returns the last tick and its
+// fingerprint when the match finished, and an error when it ended in any other
+// way.
+func (p *peer[S, I]) play(ctx context.Context) (outcome, error) {
+	start := time.Now()
+	period := time.Second / time.Duration(p.o.rate)
+	next := period // when the next tick is due
+	timer := time.NewTimer(next)
+	defer timer.Stop()
+	nextReport := time.Second
+	for {
+		select {
+		case <-ctx.Done():
+			p.match.Leave()
+			return outcome{}, errInterrupted
+		case <-timer.C:
+		}
+		p.obey()
+		now := time.Since(start)
+		r, ready, err := p.turn(now)
+		// Whoever is behind plays faster and whoever is ahead slower. Held up for long, the
+		// ticks that were missed are not made up for.
+		next = max(next, now-catchUp*period) + time.Duration(float64(period)/r.Pace.Rate)
+		timer.Reset(next - time.Since(start))
+		p.deepest = max(p.deepest, r.Rerun.Len())
+		p.show(&r, now, err)
+		if now >= nextReport {
+			nextReport = now.Truncate(time.Second) + time.Second
+			p.report(p.status(&r))
+			p.deepest = 0
+		}
+		switch err := p.over(err, ready); {
+		case errors.Is(err, session.ErrFinished):
+			h, err := fingerprint.New[S]()
+			if err != nil {
+				return outcome{}, err
+			}
+			return outcome{Tick: r.Tick, Sum: h.Sum(p.match.State())}, nil
+		case err != nil:
+			return outcome{}, fmt.Errorf("the match ended at tick %d: %w", r.Tick, err)
+		}
+	}
+}
+
+// turn is one turn of a match, or of the choosing before it, at whose end ready says
+// that both sides are.
+func (p *peer[S, I]) turn(now time.Duration) (r session.Result, ready bool, err error) {
+	if p.choosing != nil {
+		return p.choose(now)
+	}
+	r, err = p.match.Tick(now, p.hands.next(p.match.State()))
+	if r.Phase == session.Advanced {
+		p.hands.used()
+	}
+	p.strip.Note(&r)
+	p.notePause(&r)
+	if err == nil {
+		err = p.endAfter(&r)
+	}
+	return r, false, err
+}
+
+// pause asks for what a page does. Whether the match has ended is found out by Tick.
+func (p *peer[S, I]) pause(wanted *bool) {
+	switch {
+	case wanted == nil || p.choosing != nil:
+	case *wanted:
+		_ = p.match.Pause()
+	default:
+		_ = p.match.Resume()
+	}
+}
+
+// notePause remembers who has paused the match, once that is confirmed.
+func (p *peer[S, I]) notePause(r *session.Result) {
+	for _, e := range r.Events {
+		switch e.Kind {
+		case session.Paused:
+			p.pausedBy = int(e.Participant)
+		case session.Resumed:
+			p.pausedBy = page.Nobody
+		default: // it is not about pauses
+		}
+	}
+}
+
+// obey does what the pages ask for.
+func (p *peer[S, I]) obey() {
+	if p.page == nil {
+		return
+	}
+	for {
+		select {
+		case p.link = <-p.links:
+		case c := <-p.page.Commands():
+			p.obeyPage(&c)
+		default:
+			return
+		}
+	}
+}
+
+// obeyPage does what one page asks for.
+func (p *peer[S, I]) obeyPage(c *page.Command) {
+	p.hands.take(c)
+	p.want(c)
+	p.pause(c.Pause)
+	if c.Link != nil && p.impair != nil {
+		p.setLink(c.Link)
+	}
+}
+
+// setLink asks for what a page's sliders say.
+func (p *peer[S, I]) setLink(l *page.LinkSetting) {
+	im := p.link
+	im.Latency = time.Duration(l.LatencyMs) * time.Millisecond
+	im.Jitter = time.Duration(l.JitterMs) * time.Millisecond
+	im.Loss = l.LossPercent / 100
+	if im.Validate() == nil && p.impair(im) {
+		p.link = im
+	}
+}

@@ -1,0 +1,102 @@
+package arena
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/examples/internal/page"
+	"github.com/driftback/driftback/session"
+)
+
+// show gives the page what there is to see.
+func (p *peer[S, I]) show(r *session.Result, now time.Duration, end error) {
+	if p.page == nil {
+		return
+	}
+	f, s := &p.frame, p.match.Stats()
+	*f = page.Frame{
+		Self: int(p.self), Hands: p.hands.String(), Phase: r.Phase.String(),
+		Tick: r.Tick, Confirmed: r.Confirmed,
+		View:    p.game.View(p.match.State()),
+		Effects: f.Effects[:0], Peers: f.Peers[:0],
+		Stats: page.Stats{
+			InputDelay: p.o.delay, PredictionWindow: p.o.window,
+			Rollbacks: s.Loop.Rollbacks, Resimulated: s.Loop.Resimulated, Stalled: s.Stalled,
+			LastDepth: f.Stats.LastDepth, Deepest: s.Loop.Deepest, Depths: s.Loop.Depths,
+		},
+	}
+	f.Bout = p.bout
+	if p.choosing != nil {
+		f.Picks = p.choosing.picks[:]
+		if r.Phase != session.Joining {
+			f.Phase = page.PhaseChoosing
+		}
+	}
+	if f.PausedBy = page.Nobody; end == nil {
+		if f.Paused, _ = p.match.Paused(); f.Paused {
+			f.PausedBy = p.pausedBy
+		}
+	}
+	if end != nil && p.final(end) {
+		f.End = fmt.Sprintf("The match is over: %v.", end)
+	}
+	if n := r.Rerun.Len(); n > 0 {
+		f.Stats.LastDepth = n
+	}
+	for i := range r.Effects {
+		e := &r.Effects[i]
+		f.Effects = append(f.Effects, page.Effect{Kind: e.Kind.String(), Name: p.game.EffectName(e.Effect.Kind), Tick: e.Tick, Args: e.Effect.Args})
+	}
+	p.showPeers(r, s.Peers, now)
+	if p.impair != nil {
+		f.Link = &page.LinkSetting{
+			LatencyMs: int(p.link.Latency.Milliseconds()), JitterMs: int(p.link.Jitter.Milliseconds()), LossPercent: 100 * p.link.Loss,
+		}
+	}
+	f.Strip = p.strip.Letters(r.Confirmed)
+	p.page.Show(f)
+}
+
+// showPeers puts the links into the frame.
+func (p *peer[S, I]) showPeers(r *session.Result, peers []session.PeerStats, now time.Duration) {
+	f := &p.frame
+	var packets, bytes uint64
+	for i := range peers {
+		l := &peers[i]
+		shown := page.Peer{
+			Participant: int(l.Peer),
+			RoundTripMs: inMs(l.RoundTrip), JitterMs: inMs(l.Jitter), LossPercent: 100 * l.Loss,
+			SilentMs: inMs(l.Silence), Unacknowledged: l.Unacknowledged,
+			Missing: slices.Contains(r.WaitingFor, driftback.Participant(l.Peer)),
+		}
+		f.Peers = append(f.Peers, shown)
+		if i == 0 || shown.RoundTripMs > f.Stats.RoundTripMs {
+			f.Stats.RoundTripMs, f.Stats.JitterMs, f.Stats.LossPercent = shown.RoundTripMs, shown.JitterMs, shown.LossPercent
+		}
+		packets, bytes = packets+l.PacketsSent, bytes+l.BytesSent
+	}
+	p.rate.note(now, packets, bytes)
+	f.Stats.PacketsPerSecond, f.Stats.BytesPerSecond = p.rate.packets, p.rate.bytes
+}
+
+func inMs(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// rate is how much is sent per second, measured over whole seconds.
+type rate struct {
+	packets, bytes float64
+	since          time.Duration
+	atPackets      uint64
+	atBytes        uint64
+}
+
+func (r *rate) note(now time.Duration, packets, bytes uint64) {
+	passed := now - r.since
+	if passed < time.Second {
+		return
+	}
+	r.packets = float64(packets-r.atPackets) / passed.Seconds()
+	r.bytes = float64(bytes-r.atBytes) / passed.Seconds()
+	r.since, r.atPackets, r.atBytes = now, packets, bytes
+}

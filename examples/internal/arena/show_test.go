@@ -1,0 +1,130 @@
+package arena
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/examples/internal/page"
+	"github.com/driftback/driftback/mesh"
+	"github.com/driftback/driftback/rewind"
+	"github.com/driftback/driftback/session"
+	"github.com/driftback/driftback/transport/impair"
+	"github.com/driftback/driftback/transport/loopback"
+)
+
+// shown returns a player who has a page and has not met the others.
+func shown(t *testing.T) *peer[tally, pressed] {
+	g := tallying()
+	o := &options{players: 3, rate: 60, window: 8, wait: time.Minute}
+	server, err := g.openPage(o)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	p, err := newPeer(g, 0, o, loopback.New(1).Open(0), server)
+	require.NoError(t, err)
+	return p
+}
+
+func TestAFrameKeepsTheNewestDepthAndShowsEachEffectOnce(t *testing.T) {
+	p := shown(t)
+	hit := session.Report{Kind: session.Happened, Tick: 6, Effect: driftback.Effect{Kind: 1, Args: [3]int32{1}}}
+	p.show(&session.Result{Rerun: rewind.Span{From: 3, To: 7}, Effects: []session.Report{hit}}, 0, nil)
+	require.Equal(t, 4, p.frame.Stats.LastDepth)
+	require.Equal(t, []page.Effect{{Kind: "happened", Name: "hit", Tick: 6, Args: [3]int32{1}}}, p.frame.Effects)
+	p.show(&session.Result{}, 0, nil)
+	require.Equal(t, 4, p.frame.Stats.LastDepth, "of the newest rollback, not of the newest tick")
+	require.Empty(t, p.frame.Effects)
+	p.show(&session.Result{Rerun: rewind.Span{From: 8, To: 9}}, 0, nil)
+	require.Equal(t, 1, p.frame.Stats.LastDepth)
+}
+
+func TestWhatIsSentIsMeasuredOverWholeSeconds(t *testing.T) {
+	var r rate
+	r.note(time.Second, 60, 1200)
+	require.Equal(t, [2]float64{60, 1200}, [2]float64{r.packets, r.bytes})
+	r.note(1500*time.Millisecond, 150, 3000)
+	require.Equal(t, [2]float64{60, 1200}, [2]float64{r.packets, r.bytes}, "not before the second is over")
+	r.note(3*time.Second, 160, 3200)
+	require.Equal(t, [2]float64{50, 1000}, [2]float64{r.packets, r.bytes})
+}
+
+func TestAPagesSlidersSetTheLinksInTheirOwnUnits(t *testing.T) {
+	p := shown(t)
+	var asked []impair.Impairment
+	p.impair = func(im impair.Impairment) bool { asked = append(asked, im); return true }
+	p.obeyPage(&page.Command{Link: &page.LinkSetting{LatencyMs: 60, JitterMs: 10, LossPercent: 5}})
+	p.obeyPage(&page.Command{Link: &page.LinkSetting{LossPercent: 500}})
+	want := impair.Impairment{Latency: 60 * time.Millisecond, Jitter: 10 * time.Millisecond, Loss: 0.05}
+	require.Equal(t, []impair.Impairment{want}, asked, "and what no link can do is not asked for")
+	require.Equal(t, want, p.link)
+	p.show(&session.Result{}, 0, nil)
+	require.Equal(t, &page.LinkSetting{LatencyMs: 60, JitterMs: 10, LossPercent: 5}, p.frame.Link)
+}
+
+func TestAFrameHasALineForEachPeerAndTheNumbersOfTheSlowest(t *testing.T) {
+	p := shown(t)
+	p.showPeers(&session.Result{WaitingFor: []driftback.Participant{2}}, []session.PeerStats{
+		{Peer: 1, LinkStats: mesh.LinkStats{RoundTrip: 90 * time.Millisecond, Loss: 0.25, PacketsSent: 10, BytesSent: 100}},
+		{Peer: 2, LinkStats: mesh.LinkStats{RoundTrip: 30 * time.Millisecond, Silence: time.Second, PacketsSent: 20, BytesSent: 300}},
+	}, time.Second)
+	require.Equal(t, []page.Peer{
+		{Participant: 1, RoundTripMs: 90, LossPercent: 25},
+		{Participant: 2, RoundTripMs: 30, SilentMs: 1000, Missing: true},
+	}, p.frame.Peers)
+	require.Equal(t, page.Stats{RoundTripMs: 90, LossPercent: 25, PacketsPerSecond: 30, BytesPerSecond: 400}, p.frame.Stats)
+}
+
+// Two sides over a link of 50 ms: what one's page asks for is shown on both.
+func TestAPageThatPausesPausesTheMatchForBoth(t *testing.T) {
+	net := loopback.New(1)
+	var sides [2]*peer[tally, pressed]
+	for i := range sides {
+		self := driftback.Peer(i)
+		require.NoError(t, net.Impair(self, 1-self, loopback.Impairment{Latency: 50 * time.Millisecond}))
+		o := &options{players: 2, rate: 60, delay: 2, window: 8, wait: time.Minute}
+		server, err := tallying().openPage(o)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, server.Close()) })
+		sides[i], err = newPeer(tallying(), self, o, net.Open(self), server)
+		require.NoError(t, err)
+	}
+	var lines [2]*status
+	run := func(ticks int) {
+		for range ticks {
+			net.Advance(time.Second / 60)
+			for i, p := range sides {
+				p.obey()
+				r, ready, err := p.turn(net.Now())
+				require.NoError(t, p.over(err, ready))
+				p.show(&r, net.Now(), nil)
+				lines[i] = p.status(&r)
+			}
+		}
+	}
+	run(60)
+	yes, no := true, false
+	sides[0].obeyPage(&page.Command{Pause: &yes})
+	run(3)
+	require.True(t, sides[0].frame.Paused)
+	run(40)
+	for i, p := range sides {
+		require.True(t, p.frame.Paused)
+		require.Zero(t, p.frame.PausedBy)
+		require.True(t, lines[i].Paused)
+	}
+	tick, view := sides[1].frame.Tick, sides[1].frame.View
+	run(40)
+	require.Greater(t, sides[1].frame.Tick, tick+30)
+	require.Equal(t, view, sides[1].frame.View)
+
+	sides[1].obeyPage(&page.Command{Pause: &no})
+	run(40)
+	for i, p := range sides {
+		require.False(t, p.frame.Paused)
+		require.Equal(t, page.Nobody, p.frame.PausedBy)
+		require.False(t, lines[i].Paused)
+	}
+	require.NotEqual(t, view, sides[1].frame.View)
+}
