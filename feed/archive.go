@@ -123,6 +123,28 @@ func (a *Archive) flattenEntries(b []byte, p int, from, to driftback.Tick) (all 
 	return b, some
 }
 
+// Sums are the newest fingerprints of due ticks.
+type Sums struct {
+	every driftback.Tick
+	sums  sums
+}
+
+// NewSums returns room for the fingerprints of history ticks at least, one each every ticks.
+func NewSums(history, every int) *Sums {
+	return &Sums{every: driftback.Tick(every), sums: newSums(history/every + 2)}
+}
+
+// Put takes the fingerprint of due tick t, in place of one that is old.
+func (s *Sums) Put(t driftback.Tick, sum uint64) { s.sums.put(uint64(t/s.every)-1, sum) }
+
+// Get returns the fingerprint of tick t, if it is kept.
+func (s *Sums) Get(t driftback.Tick) (sum uint64, ok bool) {
+	if t <= 0 || t%s.every != 0 {
+		return 0, false
+	}
+	return s.sums.get(uint64(t/s.every) - 1)
+}
+
 // sums are fingerprints by index of due tick, as package wire counts them. There may be
 // gaps.
 type sums struct {

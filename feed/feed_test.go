@@ -172,3 +172,53 @@ func TestAWatcherMayGoAndComeBackOverTheSameLink(t *testing.T) {
 	require.Equal(t, 1, p.feeder.Watchers())
 	p.requireAlike()
 }
+
+func TestStatusesComeBeforeTheInputsOfTheirTicks(t *testing.T) {
+	p := newPair(t, 4096)
+	p.feeder.Begin(5, 6, true)
+	status := func(a *feed.Archive, tick driftback.Tick) []driftback.Status {
+		dst := make([]driftback.Status, players)
+		a.Statuses(tick, dst)
+		return dst
+	}
+	require.True(t, p.has.PutStatus(2, 40, driftback.Absent))
+	for range 700 {
+		at := p.has.End()
+		switch at {
+		case 100:
+			require.True(t, p.has.PutStatus(1, 130, driftback.Replaced))
+			require.True(t, p.has.PutStatus(1, 120, driftback.Replaced), "it is lowered")
+			require.True(t, p.has.PutStatus(1, 120, driftback.Replaced), "once more changes nothing")
+		case 300:
+			require.True(t, p.has.PutStatus(1, 310, driftback.Playing))
+		}
+		p.play(1)
+		p.turn()
+		if end := p.got.End(); end > 0 {
+			require.Equal(t, status(p.has, end-1), status(p.got, end-1), "tick %d", end-1)
+		}
+	}
+	for tick := range p.got.End() {
+		require.Equal(t, status(p.has, tick), status(p.got, tick), "tick %d", tick)
+	}
+	require.Equal(t, []driftback.Status{driftback.Playing, driftback.Replaced, driftback.Absent}, status(p.got, 120))
+	require.Equal(t, []driftback.Status{driftback.Playing, driftback.Playing, driftback.Absent}, status(p.got, 310))
+
+	late := newPair(t, 4096)
+	late.feeder, late.has, late.down = p.feeder, p.has, p.down
+	late.feeder.Receive(transport.Message{Kind: transport.Up, From: 9}) // another process
+	for range 100 {
+		late.play(1)
+		late.turn()
+	}
+	require.Greater(t, late.begins.Tick, driftback.Tick(600), "from a state")
+	require.Equal(t, status(p.has, late.got.End()), status(late.got, late.got.End()))
+
+	for i := range driftback.Tick(2000) {
+		if !p.has.PutStatus(0, 5000+i, driftback.Status(i%2)) {
+			require.Greater(t, i, driftback.Tick(1000))
+			return
+		}
+	}
+	t.Fatal("it keeps whatever it is given")
+}

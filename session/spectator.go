@@ -139,11 +139,11 @@ func (m *Spectator[S, I]) run() {
 
 // fingerprint takes the fingerprint of the state, if it is due.
 func (m *Spectator[S, I]) fingerprint() {
-	if m.hasher == nil || m.next%driftback.Tick(m.cfg.FingerprintEvery) != 0 {
+	if m.ours == nil || m.next%driftback.Tick(m.cfg.FingerprintEvery) != 0 {
 		return
 	}
 	sum := m.sum()
-	m.ours.PutSum(m.next, sum)
+	m.ours.Put(m.next, sum)
 	if m.feeder == nil || m.err != nil || !m.feeder.WantsState() {
 		return
 	}
@@ -162,7 +162,7 @@ func (m *Spectator[S, I]) compare() {
 	}
 	every := driftback.Tick(m.cfg.FingerprintEvery)
 	for t := m.compared + every; t <= m.next && t <= m.archive.SumsEnd() && m.err == nil; t += every {
-		ours, have := m.ours.Sum(t)
+		ours, have := m.ours.Get(t)
 		theirs, ok := m.archive.Sum(t)
 		if have && ok && ours != theirs {
 			peer, _ := m.follower.Feeder()
@@ -235,7 +235,10 @@ func (m *Spectator[S, I]) Input(p driftback.Participant, t driftback.Tick) (in I
 
 // Root returns the fingerprint of the state as a due tick began, while it is kept.
 func (m *Spectator[S, I]) Root(t driftback.Tick) (sum fingerprint.Sum, ok bool) {
-	v, ok := m.ours.Sum(t)
+	if m.ours == nil {
+		return 0, false
+	}
+	v, ok := m.ours.Get(t)
 	return fingerprint.Sum(v), ok
 }
 

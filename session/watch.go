@@ -61,7 +61,7 @@ type Spectator[S any, I comparable] struct {
 	pass     driftback.Pass
 	controls controls
 	effects  *ledger
-	ours     *feed.Archive  // only its fingerprints are used
+	ours     *feed.Sums     // nil: fingerprints are off
 	compared driftback.Tick // the newest due tick at which both have been, or that was left out
 
 	events        []Event
@@ -132,8 +132,8 @@ func (m *Spectator[S, I]) connect() (err error) {
 	if m.archive, err = feed.NewArchive(len(c.Players), m.inputs.Size(), history, every); err != nil {
 		return fmt.Errorf("session: %w", err)
 	}
-	if m.ours, err = feed.NewArchive(1, 1, history, every); err != nil {
-		return fmt.Errorf("session: %w", err)
+	if every > 0 {
+		m.ours = feed.NewSums(history, every)
 	}
 	hello := mesh.OutsideHello(c.Match, c.Nonce, m.rules.settings(), c.Players)
 	m.follower, err = feed.NewFollower(feed.FollowerConfig{

@@ -260,3 +260,59 @@ func TestAnythingASpectatorIsFedIsTakenOrEndsItByName(t *testing.T) {
 	require.Greater(t, outcomes["let go of"], 5)
 	require.Greater(t, outcomes["desync"], 2, "inputs that are valid and wrong")
 }
+
+func TestEveryConfigErrorOfASpectatorNamesTheFieldAndTheValue(t *testing.T) {
+	type config = session.WatchConfig[state, input]
+	for name, c := range map[string]struct {
+		change func(c *config)
+		says   []string
+	}{
+		"a self who plays":               {func(c *config) { c.Self = 1 }, []string{"Self", "1", "Players"}},
+		"a self beyond the last":         {func(c *config) { c.Self = 64 }, []string{"Self", "64"}},
+		"a self who feeds itself":        {func(c *config) { c.Feeders = []driftback.Peer{0, 9} }, []string{"Feeders", "9"}},
+		"no transport":                   {func(c *config) { c.Transport = nil }, []string{"Transport is nil"}},
+		"nobody":                         {func(c *config) { c.Players = nil }, []string{"Players", "0"}},
+		"a delay below 0":                {func(c *config) { c.Delay = -1 }, []string{"Delay", "-1", "54000"}},
+		"a delay longer than allowed":    {func(c *config) { c.Delay = 54_001 }, []string{"Delay", "54001"}},
+		"more ticks a call than allowed": {func(c *config) { c.CatchUp = 257 }, []string{"CatchUp", "257", "256"}},
+		"a state below 0":                {func(c *config) { c.MaxState = -1 }, []string{"MaxState", "-1"}},
+		"no step":                        {func(c *config) { c.Step = nil }, []string{"Step is nil"}},
+		"no nonce":                       {func(c *config) { c.Nonce = 0 }, []string{"Nonce is 0"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newEmptyMatch(t)
+			sound := config{Config: m.config(0, 2, nil)}
+			sound.Self, sound.Transport = 9, m.net.Open(9)
+			_, err := session.Watch(sound)
+			require.NoError(t, err, "sound before the change")
+			c.change(&sound)
+			_, err = session.Watch(sound)
+			require.Error(t, err)
+			for _, part := range c.says {
+				require.ErrorContains(t, err, part)
+			}
+		})
+	}
+}
+
+func TestWithoutFingerprintsASpectatorSeesTheBeginningOrIsTurnedAwayByName(t *testing.T) {
+	m := newMatch(t, 2, func(c *session.Config[state, input]) {
+		c.MaxWatchers, c.FingerprintEvery, c.History = 3, session.None, 1024
+	})
+	m.runUntil(700)
+	s := m.watch(9, nil)
+	m.run(200)
+	require.NoError(t, s.err)
+	require.Greater(t, s.result.Tick, driftback.Tick(850))
+	_, ok := s.session.Root(8)
+	require.False(t, ok)
+	m.runUntil(2000)
+	late := m.watch(10, nil)
+	m.run(100)
+	require.ErrorIs(t, late.err, session.ErrNoFeeder)
+	require.ErrorContains(t, late.err, "its states cannot be handed over")
+	at := m.peers[0].session.Stats().Tick + 10
+	m.finish(at)
+	m.run(100)
+	s.requireFinishedAt(at)
+}
