@@ -88,13 +88,14 @@ type Event struct {
 	// Tick is the first for which an input of the peer's was missing, for PeerFinished the
 	// first that does not run, for PeerCut the first that the peer does not play, and 0
 	// before a match is played.
-	// For Paused, Resumed and SpeedChanged it is that of the entry.
+	// For Paused, Resumed and SpeedChanged it is that of the entry, and for DelayChanged
+	// the first that runs with the new delay.
 	Tick driftback.Tick
 	// Err is set for PeerDown and PeerLeft.
 	Err error
-	// Participant of Peer gave the entry for Tick, and Speed is what the speed is since, in
-	// eighths of the normal one: set for Paused, Resumed and SpeedChanged. For DelayChanged
-	// it has an input delay of Delay ticks as Tick runs, and after it.
+	// Participant of Peer gave the entry, and Speed is what the speed is since, in
+	// eighths of the normal one: set for Paused, Resumed and SpeedChanged.
+	// For DelayChanged it has an input delay of Delay ticks.
 	Participant driftback.Participant
 	Speed       int
 	Delay       int
@@ -105,7 +106,7 @@ type Event struct {
 func (m *Mesh) Events() []Event { return m.events }
 
 // EventsDropped returns how many events did not fit into one Poll. Only routine ones are
-// ever dropped: a link that came up or went down, a peer that joined, and entries and
+// ever dropped: a link that came up or went down, a peer that joined, and entries and input
 // delays, whose outcome can be asked for.
 func (m *Mesh) EventsDropped() int { return m.eventsDropped }
 

@@ -248,7 +248,7 @@ func (m *Lockstep[S, I]) turn(now time.Duration, local []I) (Result, error) {
 	if m.begun && m.mesh.Phase() != mesh.Ended {
 		m.play(local)
 		if local != nil {
-			m.adapt(now, m.result.Phase == Advanced)
+			m.adapt(now)
 		}
 	}
 	m.mesh.Flush()
