@@ -117,7 +117,7 @@ type Config[S any, I comparable] struct {
 	// PeerTimeout is for how long a peer may be silent before the match stalls, 0 is
 	// DefaultPeerTimeout, None is for ever. A peer with nothing to say still speaks
 	// every 100 ms: allow it several of these. RejoinGrace is for how long after that its
-	// link may come back before the match ends; 0 ends it at once. A process that was
+	// link may come back before the peer is lost; 0 is not at all. A process that was
 	// started anew has lost the match. JoinTimeout is how long
 	// the handshake may take, 0 is DefaultJoinTimeout, None is for ever.
 	PeerTimeout, RejoinGrace, JoinTimeout time.Duration

@@ -491,7 +491,7 @@ func (m *Lockstep[S, I]) halt(err error, words string) {
 }
 
 // Leave ends the match for this peer and tells the others, whose matches end with
-// [ErrPeerLeft]. It sends at once: no other call is needed before the transport is
+// [ErrPeerLeft] unless they play on: see [PlayOn]. It sends at once: no other call is needed before the transport is
 // closed.
 func (m *Lockstep[S, I]) Leave() {
 	if m.err == nil {
