@@ -71,6 +71,10 @@ type Config struct {
 	// ValidEntry reports whether a participant may give an entry, which is not 0. Nil
 	// allows all.
 	ValidEntry func(p driftback.Participant, e wire.Entry) bool
+	// Outside is given what comes from peers that the match does not have, in place of
+	// dropping it. The message is borrowed until it returns, and it must not call the mesh
+	// but for Refuse and Note. It may be nil.
+	Outside func(msg transport.Message)
 	// Buggify forces rare paths in a simulation. It is this mesh's alone, and nil in
 	// every real match.
 	Buggify *buggify.Sites

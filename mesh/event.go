@@ -49,6 +49,12 @@ const (
 	// PeerCut: the others have agreed to go on without the peer, which does not play Tick
 	// any more. Its participants may differ by a few ticks: see [Mesh.Cut].
 	PeerCut
+	// WatcherCame: a peer that plays nobody watches. WatcherGone: it has gone, or has been
+	// dropped, and Err says why. The floor above finds these too.
+	WatcherCame
+	WatcherGone
+	// FeedBegan: to who watches, the peer feeds it the match from Tick on.
+	FeedBegan
 )
 
 // eventKinds has each kind's name, in a few lower-case words, and whether it is routine:
@@ -71,6 +77,9 @@ var eventKinds = [...]struct {
 	SpeedChanged:    {"speed changed", true},
 	DelayChanged:    {"input delay changed", true},
 	PeerCut:         {"cut", false},
+	WatcherCame:     {"watcher came", true},
+	WatcherGone:     {"watcher gone", true},
+	FeedBegan:       {"feed began", true},
 }
 
 // String returns the kind as a few lower-case words.
@@ -88,13 +97,14 @@ type Event struct {
 	// Tick is the first for which an input of the peer's was missing, for PeerFinished the
 	// first that does not run, for PeerCut the first that the peer does not play, and 0
 	// before a match is played.
-	// For Paused, Resumed and SpeedChanged it is that of the entry.
+	// For Paused, Resumed and SpeedChanged it is that of the entry, and for DelayChanged
+	// the first that runs with the new delay.
 	Tick driftback.Tick
-	// Err is set for PeerDown and PeerLeft.
+	// Err is set for PeerDown, PeerLeft and WatcherGone.
 	Err error
-	// Participant of Peer gave the entry for Tick, and Speed is what the speed is since, in
-	// eighths of the normal one: set for Paused, Resumed and SpeedChanged. For DelayChanged
-	// it has an input delay of Delay ticks as Tick runs, and after it.
+	// Participant of Peer gave the entry, and Speed is what the speed is since, in
+	// eighths of the normal one: set for Paused, Resumed and SpeedChanged.
+	// For DelayChanged it has an input delay of Delay ticks.
 	Participant driftback.Participant
 	Speed       int
 	Delay       int
@@ -105,7 +115,7 @@ type Event struct {
 func (m *Mesh) Events() []Event { return m.events }
 
 // EventsDropped returns how many events did not fit into one Poll. Only routine ones are
-// ever dropped: a link that came up or went down, a peer that joined, and entries and
+// ever dropped: a link that came up or went down, a peer that joined, watchers, and entries and
 // delays, whose outcome can be asked for.
 func (m *Mesh) EventsDropped() int { return m.eventsDropped }
 

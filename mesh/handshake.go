@@ -131,24 +131,8 @@ func (m *Mesh) compare(l *link, h *wire.Hello) error {
 	if h.Match != m.cfg.Match {
 		return &MismatchError{Peer: l.peer, Setting: "match", Ours: hex(m.cfg.Match), Theirs: hex(h.Match)}
 	}
-	ours, theirs := m.cfg.Settings, h.Settings
-	for len(ours) > 0 || len(theirs) > 0 {
-		// Both lists are in ascending order of name: walk them as one.
-		var a, b wire.Setting
-		switch {
-		case len(theirs) == 0 || len(ours) > 0 && ours[0].Name < theirs[0].Name:
-			a, ours = ours[0], ours[1:]
-			b.Name = a.Name
-		case len(ours) == 0 || theirs[0].Name < ours[0].Name:
-			b, theirs = theirs[0], theirs[1:]
-			a.Name = b.Name
-		default:
-			a, ours = ours[0], ours[1:]
-			b, theirs = theirs[0], theirs[1:]
-		}
-		if a.Value != "" && b.Value != "" && a.Value != b.Value && a.Name != tagSetting {
-			return &MismatchError{Peer: l.peer, Setting: a.Name, Ours: a.Value, Theirs: b.Value}
-		}
+	if err := compareSettings(l.peer, m.cfg.Settings, h.Settings); err != nil {
+		return err
 	}
 	named := make([]driftback.Participant, len(h.Delays))
 	for i, d := range h.Delays {

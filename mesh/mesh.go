@@ -174,10 +174,15 @@ func (m *Mesh) Poll(now time.Duration) {
 		drain = 1
 	}
 	m.prints.bound(m.cfg.Buggify)
-	for range drain {
+	for outside := 0; drain > 0 && outside < maxOutside; {
 		msg, ok := m.cfg.Transport.Receive()
 		if !ok {
 			break
+		}
+		if m.linkTo(msg.From) == nil {
+			outside++
+		} else {
+			drain--
 		}
 		m.receive(msg)
 	}
@@ -191,7 +196,7 @@ func (m *Mesh) Poll(now time.Duration) {
 func (m *Mesh) receive(msg transport.Message) {
 	l := m.linkTo(msg.From)
 	if l == nil {
-		m.refuse(Stranger)
+		m.receiveOutside(msg)
 		return
 	}
 	if l.view.cut && m.phase != Ended {

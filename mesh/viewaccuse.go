@@ -165,7 +165,8 @@ func (m *Mesh) accuse() {
 	}
 	for i := range m.links {
 		l := &m.links[i]
-		if l.view.cut || l.view.left || !l.up || !l.greeted || l.owed&owesHello != 0 || !(news || again || l.view.deaf && silent|gone != 0) {
+		reached := l.up && l.greeted && l.owed&owesHello == 0 && !l.view.cut && !l.view.left
+		if due := news || again || l.view.deaf && silent|gone != 0; !due || !reached {
 			continue
 		}
 		l.view.deaf = !m.sendControl(l, wire.Accuse{View: v.number, Silent: silent, Left: gone})

@@ -203,3 +203,18 @@ func TestInputsThatNobodySendsEndTheMatchInTheEnd(t *testing.T) {
 	m.turns(200)
 	require.ErrorIs(t, a.mesh.Err(), ErrPeerLost)
 }
+
+func TestWhatCameAfterAPromiseWasTakenBackIsNotCut(t *testing.T) {
+	m := voting(t, 4, 2, 3) // c's third is missing, so that nothing of d's third is confirmed
+	a, b, c, d := m.seats[1], m.seats[0], m.seats[2], m.seats[3]
+	a.give(c, wire.Accuse{Silent: 8})
+	require.Len(t, a.says(b, wire.Prepare{View: 1, Ballot: 0x100, Lost: 8}), 1)
+	a.says(c, wire.Accuse{})
+	a.forge(d, wire.Packet{Runs: []wire.Run{of(3, 2, 1)}})
+	a.turn()
+	require.EqualValues(t, 3, a.mesh.Held(3))
+	require.EqualValues(t, 2, a.mesh.Confirmed())
+	cut := wire.Value{Cuts: []wire.Cut{{Participant: 3, Tick: 2}}}
+	require.Equal(t, []wire.Control{wire.Promise{View: 1, Ballot: 0x200}}, a.says(b, wire.Propose{View: 1, Ballot: 0x100, Value: cut}))
+	require.EqualValues(t, 3, a.mesh.Held(3))
+}

@@ -14,7 +14,7 @@ const DefaultDepth = 3
 // within a second or two when the links are so slow, or shake so much, that rollbacks
 // become deeper than Depth, and it falls by a tick at a time, after ten seconds in which a
 // shorter one would have done. Between two changes there is at least a second. Each is an
-// event, [DelayChanged].
+// event, [DelayChanged]. How long a tick lasts is what Config.TickRate and the speed say.
 //
 // Each peer decides by what it measures alone, and that is safe: see
 // [Lockstep.SetInputDelay]. Since a peer's own delay spares the others rollbacks, both ends
@@ -70,7 +70,7 @@ const (
 	// maxRise is by how many ticks a delay rises at once: as many are filled in, in which
 	// the player is not heard.
 	maxRise = 3
-	// maxPressure is how many ticks stalls and deep rollbacks may add to what the links'
+	// maxPressure is how many ticks stalls, deep rollbacks and loads may add to what the links'
 	// times call for, and calmLooks after how many looks without them one is taken off.
 	maxPressure = 2
 	calmLooks   = 60
@@ -79,6 +79,10 @@ const (
 	part       = 1000
 	riseBeyond = part / 2
 	fallBelow  = part / 4
+	// fullLoad is the load beyond which a peer has no time for more, and maxAge how old its
+	// word for it may be.
+	fullLoad = 0.9
+	maxAge   = 2 * time.Second
 	// maxOneWay bounds what a link's times are taken for.
 	maxOneWay = 10 * time.Second
 )
@@ -86,9 +90,12 @@ const (
 // numbers are what is looked at: what has been measured, and what happened since the last
 // look.
 type numbers struct {
-	tick time.Duration // how long a tick lasts; 0: not known
+	tick time.Duration // how long a tick lasts
 	// oneWay is the time that the slowest link takes, with what it often takes more.
-	oneWay                                time.Duration
+	oneWay time.Duration
+	// load is the largest share of a tick's time that another peer needs for its steps and
+	// re-simulation.
+	load                                  float64
 	ticks, stalls, rollbacks, resimulated uint64
 }
 
@@ -101,7 +108,7 @@ type adapter struct {
 	called   [settled]int64
 	looks    int
 	pressure int
-	pressed  int // looks in a row with stalls or deep rollbacks
+	pressed  int // looks in a row with some of that
 	calm     int // looks in a row without
 	changed  time.Duration
 	ever     bool
@@ -123,12 +130,12 @@ func (a *adapter) look(n *numbers, delay int) {
 }
 
 // press notes what the links' times do not show: that this peer stalls, or runs many ticks
-// again, although the delay is long enough for them. When nothing at all went on somebody is
+// again, or that another cannot run what it has to in time, although the delay is long enough for them. When nothing at all went on somebody is
 // silent, against which no delay helps.
 func (a *adapter) press(n *numbers, enough bool) {
 	stalls := n.stalls*10 >= n.ticks && n.stalls > 0 && n.stalls < n.ticks
 	deep := n.rollbacks >= 3 && n.resimulated > n.rollbacks*uint64(a.depth+2)
-	if !enough || !stalls && !deep {
+	if !enough || !stalls && !deep && n.load <= fullLoad {
 		a.pressed = 0
 		if a.calm++; a.calm >= calmLooks {
 			a.calm, a.pressure = 0, max(a.pressure-1, 0)
@@ -151,7 +158,7 @@ func (a *adapter) rested(now time.Duration) bool {
 func (a *adapter) next(delay int) int {
 	newest := func(back int) int64 { return a.called[(a.looks-1-back)%settled] }
 	if least := min(newest(0), newest(1), newest(2)); least > int64(delay)*part+riseBeyond {
-		return min(delay+maxRise, int((least+part-1)/part), a.max)
+		return int(min(int64(min(delay+maxRise, a.max)), (least+part-1)/part))
 	}
 	if a.looks < settled {
 		return delay

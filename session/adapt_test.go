@@ -237,3 +237,18 @@ func TestAnAloneOneAdaptsToNothing(t *testing.T) {
 	}
 	require.Zero(t, s.InputDelay(0))
 }
+
+func TestADelaySparesAPeerThatHasNoTimeForMoreRollbacks(t *testing.T) {
+	for _, step := range []time.Duration{0, 8 * ms} {
+		a := adapt(t, 2, 0, session.AdaptDelay{Max: 12}, func(c *session.Config[state, input]) {
+			if spent := time.Duration(0); c.Self == 1 && step > 0 {
+				c.Clock = func() time.Duration { spent += step; return spent }
+			}
+		})
+		a.slow(30*ms, 0)
+		a.seconds(20)
+		require.Equal(t, step > 0, a.delays()[0] > 0, "with %v", step)
+		require.LessOrEqual(t, a.delays()[0], 2, "whatever it says of itself")
+		require.Zero(t, a.delays()[1], "the other has time")
+	}
+}

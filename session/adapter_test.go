@@ -73,6 +73,8 @@ func TestAnAdapterIsPressedByWhatTheLinksTimesDoNotShow(t *testing.T) {
 	}{
 		"stalls":                     {numbers{ticks: 27, stalls: 3}, 2},
 		"deep rollbacks":             {numbers{ticks: 30, rollbacks: 5, resimulated: 26}, 2},
+		"a peer that is overloaded":  {numbers{ticks: 30, load: 0.95}, 2},
+		"a peer that is not":         {numbers{ticks: 30, load: 0.85}, 0},
 		"a stall now and then":       {numbers{ticks: 29, stalls: 1}, 0},
 		"a silence":                  {numbers{stalls: 30}, 0},
 		"rollbacks that are allowed": {numbers{ticks: 30, rollbacks: 20, resimulated: 80}, 0},
@@ -117,39 +119,4 @@ func TestAnAdapterStandsWhateverItIsGiven(t *testing.T) {
 			require.LessOrEqual(t, delay, 9)
 		}
 	}
-}
-
-func TestATickLastsWhatLiesBetweenTwoThatRan(t *testing.T) {
-	for name, c := range map[string]struct {
-		call func(i int) (now time.Duration, ran bool)
-		want time.Duration
-	}{
-		"every frame":        {func(i int) (time.Duration, bool) { return time.Duration(i) * tickTime, true }, tickTime},
-		"two at a time":      {func(i int) (time.Duration, bool) { return time.Duration(i/2) * 2 * tickTime, true }, tickTime},
-		"asked more often":   {waits, tickTime},
-		"never two in a row": {func(i int) (time.Duration, bool) { return time.Duration(i) * tickTime, i%3 == 0 }, tickTime},
-		"held up for two seconds": {func(i int) (time.Duration, bool) {
-			return time.Duration(i)*tickTime + 2*time.Second*time.Duration(i/50), true
-		}, tickTime},
-		"a clock that stands": {func(int) (time.Duration, bool) { return time.Hour, true }, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var l looking
-			for i := range 90 {
-				now, ran := c.call(i)
-				l.call(now, ran)
-				l.due(now)
-			}
-			n := l.take(time.Hour, numbers{})
-			require.InDelta(t, float64(c.want), float64(n.tick), float64(tickTime)/20)
-		})
-	}
-}
-
-// waits is a game that asks ten times as often where it has to wait.
-func waits(i int) (time.Duration, bool) {
-	if i < 60 {
-		return time.Duration(i) * tickTime, true
-	}
-	return 59*tickTime + time.Duration(i-59)*tickTime/10, false
 }

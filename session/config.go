@@ -8,6 +8,7 @@ import (
 
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/buggify"
+	"github.com/driftback/driftback/feed"
 	"github.com/driftback/driftback/mesh"
 	"github.com/driftback/driftback/snapshot"
 	"github.com/driftback/driftback/transport"
@@ -123,6 +124,14 @@ type Config[S any, I comparable] struct {
 	// WhenLost says what happens when a peer is lost or leaves. Alike.
 	WhenLost Loss
 
+	// MaxWatchers is how many peers that play nobody may watch at once: see [Watch]. Their numbers
+	// are any that Players does not have; 0 lets nobody watch. WatchRate is how many bytes
+	// of a state go to each of them in a second, at least feed.MinRate; 0 is
+	// feed.DefaultRate. One that does not acknowledge what it is sent for PeerTimeout is
+	// dropped, as is one that floods; nobody ever waits for a watcher. Peers may differ.
+	// The inputs of History ticks are kept for them.
+	MaxWatchers, WatchRate int
+
 	// Predict guesses an input from the participant's newest confirmed one, which is
 	// age ticks older; nil repeats it. It must be pure. Peers may differ.
 	Predict func(last I, age int) I
@@ -194,6 +203,12 @@ func (c Config[S, I]) filled() (Config[S, I], error) {
 		return c, errors.New("session: Nonce is 0: draw one at random for each match, for example with rand.Uint64 of math/rand/v2")
 	case c.MayPause != None && (c.MayPause < 0 || c.MayPause >= 1<<len(c.Players)):
 		return c, fmt.Errorf("session: MayPause is %#b: it must have a bit for some of the %d participants, 0 for everybody, or None", c.MayPause, len(c.Players))
+	case c.MaxWatchers < 0 || c.MaxWatchers > driftback.MaxPeers:
+		return c, fmt.Errorf("session: MaxWatchers is %d: 0 to %d are allowed", c.MaxWatchers, driftback.MaxPeers)
+	case c.MaxWatchers > 0 && c.Transport == nil:
+		return c, fmt.Errorf("session: MaxWatchers is %d and Transport is nil: without a transport nobody can watch", c.MaxWatchers)
+	case c.WatchRate != 0 && c.WatchRate < feed.MinRate:
+		return c, fmt.Errorf("session: WatchRate is %d bytes a second: at least %d, or 0 for %d", c.WatchRate, feed.MinRate, feed.DefaultRate)
 	case c.EffectTolerance < 0 || c.EffectTolerance > maxEffectTolerance:
 		return c, fmt.Errorf("session: EffectTolerance is %d ticks: 0 to %d are allowed", c.EffectTolerance, maxEffectTolerance)
 	}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/mesh"
 	"github.com/driftback/driftback/wire"
 )
 
@@ -74,6 +75,23 @@ func (s *controlTick) ends() Control {
 		after.Speed = Speed(eighths)
 	}
 	return after
+}
+
+// changes tells what the tick's entries have changed, and which participant's it was.
+func (s *controlTick) changes(tell func(e mesh.Event, by driftback.Participant)) {
+	after := s.ends()
+	e := mesh.Event{Tick: s.tick, Speed: int(after.Speed)}
+	if after.Paused != s.begins.Paused {
+		e.Kind = Resumed
+		if after.Paused {
+			e.Kind = Paused
+		}
+		tell(e, s.by[pausing])
+	}
+	if after.Speed != s.begins.Speed {
+		e.Kind = SpeedChanged
+		tell(e, s.by[speeding])
+	}
 }
 
 // run works out how the tick after t begins, and reports whether t is paused.

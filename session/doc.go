@@ -27,6 +27,11 @@
 // one, and take effect at its tick for everybody. Who hears of one late takes back what it
 // has run meanwhile.
 //
+// An input is used for the tick that is its delay away. A delay is its peer's own affair
+// and may change at any tick: by hand, with [Lockstep.SetInputDelay], or as the links do,
+// with [AdaptDelay]. Every tick has one input of each participant all the same.
+// Peers that play nobody may watch: see [Watch].
+//
 // The package owns the order in which these things happen, the effects that are
 // reported once, and statistics. It refuses to own clocks, sockets and goroutines:
 // time is an argument, and a transport is handed in.

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/driftback/driftback"
-	"github.com/driftback/driftback/mesh"
 	"github.com/driftback/driftback/wire"
 )
 
@@ -164,19 +163,7 @@ func (m *Lockstep[S, I]) tellControls() {
 		if s.tick != c.told || s.entries == (entriesOf{}) {
 			continue
 		}
-		after := s.ends()
-		e := mesh.Event{Tick: c.told, Speed: int(after.Speed)}
-		if after.Paused != s.begins.Paused {
-			e.Kind = Resumed
-			if after.Paused {
-				e.Kind = Paused
-			}
-			m.tell(e, s.by[pausing])
-		}
-		if after.Speed != s.begins.Speed {
-			e.Kind = SpeedChanged
-			m.tell(e, s.by[speeding])
-		}
+		s.changes(m.tell)
 	}
 }
 

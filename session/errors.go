@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/feed"
 	"github.com/driftback/driftback/fingerprint"
 	"github.com/driftback/driftback/mesh"
 )
@@ -21,6 +22,11 @@ var (
 	ErrRefused     = mesh.ErrRefused
 	ErrInternal    = mesh.ErrInternal
 	ErrCutOff      = mesh.ErrCutOff
+	// ErrNoFeeder means, to who watches, that nobody feeds it any more. The error that wraps
+	// it says why, of each feeder.
+	ErrNoFeeder = feed.ErrNoFeeder
+	// ErrDropped means that a watcher was dropped: the Err of a [WatcherGone] wraps it.
+	ErrDropped = feed.ErrDropped
 	// ErrState means that the saving policy, or the state's own AppendBinary, has
 	// failed. The error that wraps it says which and why.
 	ErrState = errors.New("session: the state cannot be kept or hashed")

@@ -6,46 +6,11 @@ import (
 	"github.com/driftback/driftback/mesh"
 )
 
-// looking gathers numbers between two looks.
+// looking remembers the last look.
 type looking struct {
 	started bool
-	last    time.Duration // the time of the last look
-	called  time.Duration // the time of the last call
-	ran     bool          // a tick ran in it
-	// inRow are the times between two ticks that ran in calls one after the other, and calls
-	// those between any two calls.
-	inRow, calls spans
-	tick         time.Duration
-	before       numbers // the totals at the last look
-}
-
-// spans are some times.
-type spans struct {
-	n   int
-	sum time.Duration
-}
-
-const (
-	// minSpans is how many times are enough to say how long a tick lasts, and one above
-	// maxSpan is a game that was held up.
-	minSpans = 10
-	maxSpan  = 250 * time.Millisecond
-)
-
-func (s *spans) add(span time.Duration) {
-	s.n++
-	s.sum += span
-}
-
-// call takes one call of Tick.
-func (l *looking) call(now time.Duration, ran bool) {
-	if span := now - l.called; l.started && span >= 0 && span <= maxSpan {
-		l.calls.add(span)
-		if ran && l.ran {
-			l.inRow.add(span)
-		}
-	}
-	l.called, l.ran = now, ran
+	last    time.Duration
+	before  numbers // the totals then
 }
 
 // due reports whether it is time to look.
@@ -57,39 +22,29 @@ func (l *looking) due(now time.Duration) bool {
 	return now-l.last >= lookEvery
 }
 
-// take returns what happened since the last look, of the totals so far.
-func (l *looking) take(now time.Duration, total numbers) numbers {
-	switch {
-	case l.inRow.n >= minSpans:
-		l.tick = l.inRow.sum / time.Duration(l.inRow.n)
-	case l.tick == 0 && l.calls.n >= minSpans:
-		// It waits before every tick, and for the next frame after each call.
-		l.tick = l.calls.sum / time.Duration(l.calls.n)
-	}
-	n := numbers{
-		tick: l.tick, oneWay: total.oneWay,
-		ticks: total.ticks - l.before.ticks, stalls: total.stalls - l.before.stalls,
-		rollbacks: total.rollbacks - l.before.rollbacks, resimulated: total.resimulated - l.before.resimulated,
-	}
-	l.last, l.before = now, total
-	l.inRow, l.calls = spans{}, spans{}
+// since returns what happened since the last look, of the totals so far.
+func (l *looking) since(now time.Duration, n numbers) numbers {
+	before := l.before
+	l.last, l.before = now, n
+	n.ticks -= before.ticks
+	n.stalls -= before.stalls
+	n.rollbacks -= before.rollbacks
+	n.resimulated -= before.resimulated
 	return n
 }
 
 // adapt has the delays follow the links. It comes after a tick has run, or could not.
-func (m *Lockstep[S, I]) adapt(now time.Duration, ran bool) {
-	if !m.cfg.AdaptDelay.on() {
-		return
-	}
+func (m *Lockstep[S, I]) adapt(now time.Duration) {
 	d := &m.delays
-	d.look.call(now, ran)
-	if !d.look.due(now) {
+	if !m.cfg.AdaptDelay.on() || !d.look.due(now) {
 		return
 	}
 	counts := m.loop.Counts()
 	oneWay, known := m.oneWay()
-	n := d.look.take(now, numbers{
-		oneWay: oneWay, ticks: m.advanced, stalls: m.stalled,
+	speed, _ := m.Speed()
+	n := d.look.since(now, numbers{
+		tick: m.pace.length * time.Duration(NormalSpeed) / time.Duration(speed), oneWay: oneWay,
+		load: m.othersLoad(), ticks: m.advanced, stalls: m.stalled,
 		rollbacks: counts.Rollbacks, resimulated: counts.Resimulated,
 	})
 	if !known {
@@ -130,4 +85,15 @@ func (m *Lockstep[S, I]) oneWay() (t time.Duration, known bool) {
 		}
 	}
 	return t, known
+}
+
+// othersLoad returns the largest load that another peer has, by its own word, which may be
+// a lie: it adds maxPressure at the most.
+func (m *Lockstep[S, I]) othersLoad() (load float64) {
+	for i := range m.peerStats {
+		if said, ok := m.mesh.Pace(m.peerStats[i].Peer); ok && said.Age < maxAge {
+			load = max(load, said.Load)
+		}
+	}
+	return load
 }

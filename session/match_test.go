@@ -119,9 +119,11 @@ type match struct {
 	oracle *oracle
 	start  state // as tick 0 begins, if that is not the zero value
 	peers  []*peer
-	script script
-	frames int
-	wrap   func(e *loopback.Endpoint) transport.Transport
+	// watchers are those who watch; they have no part in the oracle.
+	watchers []*spectator
+	script   script
+	frames   int
+	wrap     func(e *loopback.Endpoint) transport.Transport
 	// used is called when a peer's inputs have been used, for the ticks that r names.
 	used func(p *peer, r session.Result)
 	// changing: input delays change.
@@ -240,6 +242,12 @@ func (m *match) run(n int) {
 		for _, p := range m.peers {
 			if !p.asleep && p.err == nil {
 				p.turn()
+				live = true
+			}
+		}
+		for _, s := range m.watchers {
+			if !s.asleep && s.err == nil {
+				s.turn()
 				live = true
 			}
 		}

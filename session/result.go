@@ -56,6 +56,9 @@ const (
 	SpeedChanged    = mesh.SpeedChanged
 	DelayChanged    = mesh.DelayChanged
 	PeerCut         = mesh.PeerCut
+	WatcherCame     = mesh.WatcherCame
+	WatcherGone     = mesh.WatcherGone
+	FeedBegan       = mesh.FeedBegan
 )
 
 // Message is what a peer's game has sent with [Lockstep.Send].

@@ -40,6 +40,8 @@ type Lockstep[S any, I comparable] struct {
 	finished bool             // Finish has been told to the mesh
 	err      error
 
+	watchers *watchers[S] // nil: nobody may watch
+
 	controls controls
 	redo     func(t driftback.Tick) error // the loop's
 
@@ -80,7 +82,7 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 		FingerprintEvery: c.FingerprintEvery, History: c.History,
 		Match: c.Match, Settings: m.settings(), Nonce: c.Nonce,
 		PeerTimeout: c.PeerTimeout, RejoinGrace: c.RejoinGrace, JoinTimeout: c.JoinTimeout,
-		PlayOn: c.WhenLost == PlayOn, Valid: m.valid, ValidEntry: m.mayPause, Buggify: c.Buggify,
+		PlayOn: c.WhenLost == PlayOn, Valid: m.valid, ValidEntry: m.mayPause, Outside: m.outside(), Buggify: c.Buggify,
 	})
 	if err != nil {
 		return nil, err
@@ -115,6 +117,9 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 	m.waiting = make([]driftback.Participant, 0, len(c.Players))
 	for _, peer := range m.mesh.Peers() {
 		m.peerStats = append(m.peerStats, PeerStats{Peer: peer})
+	}
+	if err := m.letWatch(); err != nil {
+		return nil, err
 	}
 	return m, m.pace.init(c.TickRate, c.window(), len(m.peerStats))
 }
@@ -248,9 +253,10 @@ func (m *Lockstep[S, I]) turn(now time.Duration, local []I) (Result, error) {
 	if m.begun && m.mesh.Phase() != mesh.Ended {
 		m.play(local)
 		if local != nil {
-			m.adapt(now, m.result.Phase == Advanced)
+			m.adapt(now)
 		}
 	}
+	m.feed(now)
 	m.mesh.Flush()
 	return m.conclude(), m.err
 }
@@ -269,6 +275,7 @@ func (m *Lockstep[S, I]) begin() {
 	sum, hasSum := m.sum(m.loop.State())
 	if m.err == nil {
 		m.check(m.mesh.Begin(sum, hasSum))
+		m.watchers.startsFrom(sum, hasSum)
 	}
 }
 
@@ -419,6 +426,7 @@ func (m *Lockstep[S, I]) fingerprint(state *S) {
 	}
 	sum, _ := m.sum(state)
 	m.check(m.mesh.Fingerprint(t, sum))
+	m.giveState(t, state, sum)
 }
 
 // sum returns a state's fingerprint, if there are any. Where the state's own
@@ -479,6 +487,7 @@ func (m *Lockstep[S, I]) Halt(reason string) {
 func (m *Lockstep[S, I]) halt(err error, words string) {
 	m.mesh.Halt(err, words)
 	m.err = m.explain(m.mesh.Err())
+	m.endFeed()
 }
 
 // Leave ends the match for this peer and tells the others, whose matches end with
@@ -488,6 +497,7 @@ func (m *Lockstep[S, I]) Leave() {
 	if m.err == nil {
 		m.mesh.Leave()
 		m.err = m.explain(m.mesh.Err())
+		m.endFeed()
 	}
 }
 
@@ -509,6 +519,7 @@ func (m *Lockstep[S, I]) check(err error) {
 func (m *Lockstep[S, I]) conclude() Result {
 	if err := m.mesh.Err(); err != nil && m.err == nil {
 		m.err = m.explain(err)
+		m.endFeed()
 	}
 	r := &m.result
 	r.Tick, r.Confirmed = m.loop.Next(), m.confirmed()

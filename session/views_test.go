@@ -471,8 +471,6 @@ func TestAWarmFrameAfterACutAllocatesNothing(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(200, turn))
 }
 
-func (m *match) awake2() []*peer { return m.peers[:2] }
-
 func TestTicksRunAgainForWhoIsReplacedAlthoughNoInputChanges(t *testing.T) {
 	// The lost player pressed nothing, which is what others guessed, and what its
 	// replacement does: the step is told who is behind it, and nothing else changes.

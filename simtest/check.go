@@ -116,8 +116,8 @@ func (p *peer[S, I]) checkInputs() {
 			p.runs.knows(q, t, in)
 		}
 		p.inputs[q] = t
-		if published := owner.published(q); p.confirmed > published && p.view.cuts[q] > published {
-			p.breaks(RuleInput, published, "it has confirmed all below tick %d, but participant %d has pressed nothing from tick %d on", p.confirmed, q, published)
+		if p.confirmed > owner.published(q) && p.view.cuts[q] > owner.published(q) {
+			p.breaks(RuleInput, owner.published(q), "it has confirmed all below tick %d, but participant %d has pressed nothing from tick %d on", p.confirmed, q, owner.published(q))
 		}
 	}
 }

@@ -9,12 +9,12 @@ type oracle[S, I any] struct {
 	step   driftback.Step[S, I]
 	inputs func(p driftback.Participant, t driftback.Tick) I
 	delays []int // by participant: before that tick its input is the zero one
-	// cuts, unless it is nil, has by participant the tick from which on it is replaced and
-	// its input is the zero one.
-	cuts []driftback.Tick
 	// now is the control state as next begins; what is done to the match is the scenario's.
 	now      control
 	scenario *Scenario
+	// cuts, unless it is nil, has by participant the tick from which on it is replaced and
+	// its input is the zero one.
+	cuts []driftback.Tick
 
 	state S
 	next  driftback.Tick // the world is state as this tick begins

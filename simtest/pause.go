@@ -52,8 +52,8 @@ func (g *generator) generatePauses() {
 
 // validatePauses refuses what other rules do not know: they take a tick to be run.
 func (s *Scenario) validatePauses() error {
-	if s.PauseEvery > 0 && (s.EffectTolerance > 0 || s.hasNature(hostile) || s.has(Diverge)) {
-		return errors.New("simtest: pauseEvery is set, and effectTolerance, or a fault that is hostile or diverges: one of them is allowed")
+	if s.PauseEvery > 0 && (s.EffectTolerance > 0 || s.PlayOn || s.hasNature(hostile) || s.has(Diverge)) {
+		return errors.New("simtest: pauseEvery is set, and effectTolerance, playOn, or a fault that is hostile or diverges: one of them is allowed")
 	}
 	return nil
 }

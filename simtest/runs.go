@@ -91,7 +91,7 @@ func (r *runs[S, I]) run(in []I, pass *driftback.Pass) {
 			r.wrongGuess(q, t, in[q])
 		}
 	}
-	if same && again && t == r.first && r.replaced[place] == replaced && p.m.s.PauseEvery == 0 {
+	if same && again && t == r.first && p.m.s.PauseEvery == 0 && r.replaced[place] == replaced {
 		p.breaks(RuleThrift, t, "it was run again, and all after it, on the inputs on which it had run")
 	}
 	r.ticks[place] = t

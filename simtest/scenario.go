@@ -81,15 +81,15 @@ type Scenario struct {
 	RejoinGrace     Micros `json:"rejoinGrace,omitzero"`
 	EffectTolerance int    `json:"effectTolerance,omitzero"`
 	HaltAtLimit     bool   `json:"haltAtLimit,omitzero"`
-	// PlayOn is a WhenLost of session.PlayOn: three peers or more go on without one that is
-	// lost, if a majority of the participants is left.
-	PlayOn bool `json:"playOn,omitzero"`
 	// PauseEvery has each peer pause, resume or change the speed on one tick of so many, as
 	// the seed says; 0: never.
 	PauseEvery int `json:"pauseEvery,omitzero"`
 	// DelayEvery is on one tick of how many each participant's input delay changes; 0:
 	// never.
 	DelayEvery int `json:"delayEvery,omitzero"`
+	// PlayOn is a WhenLost of session.PlayOn: three peers or more go on without one that is
+	// lost, if a majority of the participants is left.
+	PlayOn bool `json:"playOn,omitzero"`
 	// Buggify forces rare paths inside the engine, as the seed says.
 	Buggify bool   `json:"buggify,omitzero"`
 	Peers   []Peer `json:"peers"`

@@ -40,10 +40,7 @@ func (t *truth[S, I]) begin(seed uint64) {
 }
 
 func (t *truth[S, I]) fresh() *oracle[S, I] {
-	return &oracle[S, I]{
-		step: guarded(t.game.Step), inputs: t.inputs, delays: t.delays, cuts: t.cuts,
-		scenario: t.scenario, now: control{speed: session.NormalSpeed},
-	}
+	return &oracle[S, I]{step: guarded(t.game.Step), inputs: t.inputs, delays: t.delays, cuts: t.cuts, scenario: t.scenario, now: control{speed: session.NormalSpeed}}
 }
 
 // at returns tick n, whose own effects are known only from at(n+1) on.

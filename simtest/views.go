@@ -182,8 +182,8 @@ func (p *peer[S, I]) enter(v *view[S, I], cuts []driftback.Tick) {
 	clear(p.inputs)
 	clear(p.runs.known)
 	for _, q := range m.peers {
-		for _, own := range p.is.Plays {
-			if !v.members[q.self] {
+		if !v.members[q.self] {
+			for _, own := range p.is.Plays {
 				q.most = min(q.most, p.published(own)) // it can have heard no more of this one
 			}
 		}

@@ -25,7 +25,8 @@ const (
 
 // Control is a message of the reliable channel, as a value: a [Hello], [Start],
 // [Finish], [Leave], [Disagree] or [Message], one about views ([Accuse] and those beside
-// it), or one of a transfer ([TransferOffer] and those beside it).
+// it), or one of a transfer ([TransferOffer] and those beside it) or of a feed ([Watch],
+// [Feed] and [Status]).
 type Control interface{ control() }
 
 // Hello is the first message that a peer sends over a link: what must be alike on
@@ -169,7 +170,7 @@ func AppendControl(b []byte, c Control) ([]byte, error) {
 	case Message:
 		w.message(&c)
 	default:
-		if !w.view(c) && !w.transfer(c) {
+		if !w.view(c) && !w.transfer(c) && !w.feed(c) {
 			w.refuse("%T is no control message as a value", c)
 		}
 	}
@@ -266,6 +267,8 @@ func (r *reader) control() Control {
 		return m
 	case kindTransferOffer, kindTransferTake, kindTransferChunk, kindTransferAck, kindTransferEnd, kindTransferStop:
 		return r.transfer(kind)
+	case kindWatch, kindFeed, kindStatus:
+		return r.feed(kind)
 	default:
 		if c := r.view(kind); c != nil {
 			return c

@@ -53,6 +53,8 @@ func decodeByDocument(b []byte, stride int) (text string, err error) {
 		d.view(kind)
 	case kind >= 13 && kind <= 18:
 		d.transfer(kind)
+	case kind >= 19 && kind <= 21:
+		d.feed(kind)
 	case kind >= 0x80 && kind <= 0xff:
 		d.packet(kind, stride)
 	default:

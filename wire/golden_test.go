@@ -215,6 +215,10 @@ func describeControl(c wire.Control) string {
 	if text := describeView(c); text != "" {
 		return text
 	}
+	switch c.(type) {
+	case wire.Watch, wire.Feed, wire.Status:
+		return describeFeed(c)
+	}
 	return describeTransfer(c)
 }
 

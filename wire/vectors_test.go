@@ -3,6 +3,7 @@ package wire_test
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/driftback/driftback"
@@ -170,5 +171,5 @@ func controlVectors() []controlVector {
 		{"a message", wire.Message{Taken: 300, Data: []byte("ready?")}},
 		{"a message without data", wire.Message{Taken: wire.MaxTaken}},
 		{"a message of the largest size", wire.Message{Data: []byte(strings.Repeat("m", wire.MaxMessage))}},
-	}, append(viewVectors(), transferVectors()...)...)
+	}, slices.Concat(viewVectors(), transferVectors(), feedVectors())...)
 }

@@ -76,9 +76,9 @@ func (p *peer[S, I]) config() session.Config[S, I] {
 	if o.ticks > 0 {
 		game = fmt.Sprintf("%s, to tick %d", g.Name, o.ticks)
 	}
-	var everybody []driftback.Peer
-	for q := range o.players {
-		everybody = append(everybody, driftback.Peer(q))
+	everybody := make([]driftback.Peer, o.players)
+	for q := range everybody {
+		everybody[q] = driftback.Peer(q)
 	}
 	// The first choosing has the game's own number, and each session after it the next.
 	match := g.Match + 2*uint64(p.bout)

@@ -1,12 +1,9 @@
 package arena
 
 import (
-	"net/http"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
 
 	"github.com/driftback/driftback"
@@ -57,26 +54,13 @@ func TestAPagesSlidersSetTheLinksInTheirOwnUnits(t *testing.T) {
 	p := shown(t)
 	var asked []impair.Impairment
 	p.impair = func(im impair.Impairment) bool { asked = append(asked, im); return true }
-	ctx := t.Context()
-	conn, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(p.page.URL(), "http")+"live", &websocket.DialOptions{
-		HTTPHeader: http.Header{"Origin": {strings.TrimSuffix(p.page.URL(), "/")}},
-	})
-	require.NoError(t, err)
-	defer conn.CloseNow()
-	require.NoError(t, conn.Write(ctx, websocket.MessageText, []byte(`{"link":{"latencyMs":60,"jitterMs":10,"lossPercent":5}}`)))
-	require.Eventually(t, func() bool { p.obey(); return len(asked) > 0 }, 10*time.Second, time.Millisecond)
+	p.obeyPage(&page.Command{Link: &page.LinkSetting{LatencyMs: 60, JitterMs: 10, LossPercent: 5}})
+	p.obeyPage(&page.Command{Link: &page.LinkSetting{LossPercent: 500}})
 	want := impair.Impairment{Latency: 60 * time.Millisecond, Jitter: 10 * time.Millisecond, Loss: 0.05}
-	require.Equal(t, []impair.Impairment{want}, asked)
+	require.Equal(t, []impair.Impairment{want}, asked, "and what no link can do is not asked for")
 	require.Equal(t, want, p.link)
 	p.show(&session.Result{}, 0, nil)
 	require.Equal(t, &page.LinkSetting{LatencyMs: 60, JitterMs: 10, LossPercent: 5}, p.frame.Link)
-}
-
-func TestWhatNoLinkCanDoIsNotAskedFor(t *testing.T) {
-	p := shown(t)
-	p.impair = func(impair.Impairment) bool { require.Fail(t, "it was asked for"); return true }
-	p.setLink(&page.LinkSetting{LossPercent: 500})
-	require.Zero(t, p.link)
 }
 
 func TestAFrameHasALineForEachPeerAndTheNumbersOfTheSlowest(t *testing.T) {

@@ -116,15 +116,15 @@ func TestWhateverIsHeldTheStateStaysSound(t *testing.T) {
 				s.Karts[p].Item = Item(rapid.IntRange(0, int(Pulse)).Draw(t, "item"))
 				s.place(p)
 				if k := &s.Karts[p]; k.Passed > 0 {
-					// The next line is not far.
-					along := lineAlong(int(k.Passed-1)%checkpoints) + px*fixed.Num(rapid.IntRange(0, 480).Draw(t, "way"))
+					// The next line is near.
+					along := lineAlong(int(k.Passed)%checkpoints) - px*fixed.Num(rapid.IntRange(10, 450).Draw(t, "way"))
 					var at int
 					k.X, k.Y, at = ahead(along, 0)
 					k.At = int32(at)
 				}
 			}
 		}
-		for at := range driftback.Tick(rapid.IntRange(1, 200).Draw(t, "length")) {
+		for at := range driftback.Tick(rapid.IntRange(60, 240).Draw(t, "length")) {
 			before := s
 			in := b.next(t, &s)
 			pass.Begin(at, b.status[:])
@@ -144,6 +144,10 @@ func TestWhateverIsHeldTheStateStaysSound(t *testing.T) {
 			reached[s.Phase.String()]++
 		}
 	})
+	t.Log(reached)
+	if testing.Short() {
+		return // a fifth of the draws need not reach everything
+	}
 	for _, what := range []string{"go", "boost", "bump", "wall", "pick up", "oil", "pulse", "spin", "lap", "finish", "racing"} {
 		require.Positive(t, reached[what], "the control: no %s was reached", what)
 	}

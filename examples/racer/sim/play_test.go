@@ -34,8 +34,12 @@ func play(seed uint64, karts, ticks int, see func(t driftback.Tick, s *sim.State
 // A green test over karts that never left the grid is worthless: the other tests that
 // play bots rely on this one.
 func TestTheBotsReallyRace(t *testing.T) {
+	seeds := uint64(3)
+	if testing.Short() {
+		seeds = 1
+	}
 	for _, karts := range []int{2, 4, 8} {
-		for seed := range uint64(3) {
+		for seed := range seeds {
 			counts := map[uint32]int{}
 			items := map[int32]int{}
 			play(seed, karts, 12_000, func(_ driftback.Tick, s *sim.State, _ []sim.Input, pass *driftback.Pass) {

@@ -1,0 +1,178 @@
+package feed
+
+import (
+	"fmt"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/mesh"
+	"github.com/driftback/driftback/transfer"
+	"github.com/driftback/driftback/wire"
+)
+
+func broken(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", errBroken, fmt.Sprintf(format, args...))
+}
+
+// receive takes a message of the feeder that was asked. An error is a reason to ask
+// another.
+func (f *Follower) receive(b []byte) error {
+	if _, packet := wire.TagOf(b); packet {
+		return f.receivePacket(b)
+	}
+	c, err := wire.ParseControl(b)
+	if err != nil {
+		return err
+	}
+	peer := f.sources[f.at].peer
+	if hello, ok := c.(wire.Hello); ok {
+		if f.greeted {
+			return broken("it said hello twice")
+		}
+		f.greeted = true
+		return mesh.Compare(peer, &f.cfg.Hello, &hello)
+	}
+	if leave, ok := c.(wire.Leave); ok {
+		return left(peer, leave)
+	}
+	if !f.greeted {
+		return broken("it did not say hello first")
+	}
+	switch c := c.(type) {
+	case wire.Feed:
+		return f.receiveFeed(c)
+	case wire.TransferOffer, wire.TransferChunk, wire.TransferEnd, wire.TransferStop:
+		return f.receiveState(c)
+	case wire.Status:
+		if f.stage != following {
+			return broken("a status before there is something to begin with")
+		}
+		return f.receiveStatus(c)
+	case wire.Finish:
+		if f.stage != following || c.At != f.archive.end {
+			return broken("the match is finished at tick %d, and the feed has come to tick %d", c.At, f.archive.end)
+		}
+		f.finish, f.finished = c, true
+		return nil
+	}
+	return broken("a %T", c)
+}
+
+// left is the error of a feeder that has said why it goes.
+func left(peer driftback.Peer, leave wire.Leave) error {
+	how := mesh.ErrPeerLeft
+	switch leave.Reason {
+	case mesh.LeaveHalted:
+		how = mesh.ErrHalted
+	case mesh.LeaveRefused:
+		how = mesh.ErrRefused
+	}
+	return &mesh.ToldError{Peer: peer, Tick: leave.Tick, Words: leave.Text, Err: how}
+}
+
+func (f *Follower) receiveFeed(c wire.Feed) error {
+	if f.begun && c.Seed != f.seed {
+		return broken("it feeds another match, with the seed %016x, and ours has %016x", c.Seed, f.seed)
+	}
+	f.feed, f.tag, f.seed, f.receiver, f.said = c, c.Tag, c.Seed, nil, 0
+	switch c.Kind {
+	case wire.FeedStart:
+		if f.begun && f.archive.end > 0 {
+			return broken("it begins at tick 0, and tick %d is the next", f.archive.end)
+		}
+		f.archive.Begin(0)
+		if !f.begun {
+			f.beginning = &Beginning{Seed: c.Seed, Sum: c.State, HasSum: c.HasState}
+		}
+		f.follow()
+	case wire.FeedOn:
+		if !f.begun || c.First != f.archive.end {
+			return broken("it goes on from tick %d, and tick %d is the next", c.First, f.archive.end)
+		}
+		f.follow()
+	case wire.FeedState:
+		if f.begun && c.First < f.archive.end {
+			return broken("it has a state of tick %d, and tick %d is the next", c.First, f.archive.end)
+		}
+		f.stage = receiving
+		r, err := transfer.NewReceiver(transfer.ReceiverConfig{MaxState: f.cfg.MaxState, Want: func(o wire.TransferOffer) error {
+			if o.Tick != f.feed.First {
+				return broken("the state is of tick %d, and tick %d was announced", o.Tick, f.feed.First)
+			}
+			return nil
+		}})
+		if err != nil {
+			return err
+		}
+		r.Up()
+		f.receiver = r
+	}
+	return nil
+}
+
+// follow says that inputs come from here on.
+func (f *Follower) follow() {
+	f.begun, f.stage = true, following
+	f.cfg.Note(mesh.Event{Kind: mesh.FeedBegan, Peer: f.sources[f.at].peer, Tick: f.archive.end})
+}
+
+func (f *Follower) receiveState(c wire.Control) error {
+	if f.receiver == nil || f.stage != receiving {
+		return broken("a %T without a state", c)
+	}
+	if err := f.receiver.Receive(c); err != nil {
+		return err
+	}
+	blob, ok := f.receiver.Blob()
+	if !ok {
+		return nil
+	}
+	f.receiver.Poll(f.send) // the verdict
+	offer, _ := f.receiver.Offer()
+	f.archive.Begin(offer.Tick)
+	f.used = offer.Tick
+	f.beginning = &Beginning{Tick: offer.Tick, Seed: f.seed, Sum: offer.Sum, HasSum: true, Blob: blob}
+	f.follow()
+	return nil
+}
+
+// receivePacket takes the inputs of all participants for the next ticks.
+func (f *Follower) receivePacket(b []byte) error {
+	a, p := f.archive, &f.inbound
+	if f.stage != following {
+		return broken("inputs before there is something to begin with")
+	}
+	if err := p.Parse(b, a.stride); err != nil {
+		return err
+	}
+	if p.Tag != f.tag || len(p.Runs) != len(a.inputs) {
+		return broken("the runs of %d participants with the tag %04x, and %d with %04x were to come", len(p.Runs), p.Tag, len(a.inputs), f.tag)
+	}
+	n := p.Runs[0].Count
+	for i := range p.Runs {
+		r := &p.Runs[i]
+		if int(r.Participant) != i || r.First != a.end || r.Count != n {
+			return broken("participant %d's inputs of %d ticks from tick %d on, and tick %d is the next", r.Participant, r.Count, r.First, a.end)
+		}
+	}
+	if a.end+driftback.Tick(n)-f.used > a.mask+1 {
+		return broken("inputs up to tick %d, and tick %d has not been used", a.end+driftback.Tick(n), f.used)
+	}
+	for i := range n {
+		for q := range p.Runs {
+			r := &p.Runs[q]
+			in, e := r.Inputs[i*a.stride:(i+1)*a.stride], wire.Entry(0)
+			if len(r.Entries) > 0 {
+				e = wire.Entry(r.Entries[i])
+			}
+			if !f.cfg.Valid(in) || e != 0 && !f.cfg.ValidEntry(r.Participant, e) {
+				return broken("participant %d's input for tick %d is none, or has an entry that it may not give", q, a.end)
+			}
+			a.Put(r.Participant, in, e)
+		}
+		a.Next()
+	}
+	for i, sum := range p.Sums.List {
+		a.PutSum(driftback.Tick(p.Sums.First+uint64(i)+1)*a.every, sum)
+	}
+	return nil
+}
