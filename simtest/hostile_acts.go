@@ -20,7 +20,8 @@ func (l *liar[S, I]) stray(a *act, to driftback.Peer) {
 		l.put(to, l.out, lie{fault: a.fault, why: mesh.OtherMatch})
 	case 1: // a hello
 		b, err := wire.AppendControl(nil, wire.Hello{Match: d.Uint64(), Nonce: d.Uint64()})
-		if err == nil {
+		// From who is through it asks for a rematch, which is no lie.
+		if err == nil && l.p.session.Stats().Confirmed < driftback.Tick(l.p.m.s.Ticks) {
 			l.say(to, b, lie{fault: a.fault, why: mesh.Malformed, heard: true})
 		}
 	default:
