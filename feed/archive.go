@@ -19,8 +19,7 @@ type Archive struct {
 	entries [][]byte
 	first   driftback.Tick // where it began
 	end     driftback.Tick // the first tick that is not there
-	every   driftback.Tick // the interval of fingerprints, 0: off
-	sums    sums
+	sums    Sums
 
 	statuses []wire.Status // changes, in the order in which they were put
 	changed  int           // how many have been put
@@ -38,13 +37,10 @@ func NewArchive(participants, stride, history, every int) (*Archive, error) {
 	for depth < history {
 		depth *= 2
 	}
-	a := &Archive{stride: stride, mask: driftback.Tick(depth - 1), every: driftback.Tick(every)}
+	a := &Archive{stride: stride, mask: driftback.Tick(depth - 1), sums: *NewSums(depth, every)}
 	for range participants {
 		a.inputs = append(a.inputs, make([]byte, depth*stride))
 		a.entries = append(a.entries, make([]byte, depth))
-	}
-	if every > 0 {
-		a.sums = newSums(depth/every + 2)
 	}
 	return a, nil
 }
@@ -84,22 +80,13 @@ func (a *Archive) Entry(p driftback.Participant, t driftback.Tick) wire.Entry {
 }
 
 // PutSum takes the fingerprint of a due tick, on which the players have agreed.
-func (a *Archive) PutSum(t driftback.Tick, sum uint64) {
-	if a.every > 0 && t > 0 && t%a.every == 0 {
-		a.sums.put(uint64(t/a.every)-1, sum)
-	}
-}
+func (a *Archive) PutSum(t driftback.Tick, sum uint64) { a.sums.Put(t, sum) }
 
 // Sum returns the fingerprint of a due tick that was put, while it is kept.
-func (a *Archive) Sum(t driftback.Tick) (sum uint64, ok bool) {
-	if a.every == 0 || t <= 0 || t%a.every != 0 {
-		return 0, false
-	}
-	return a.sums.get(uint64(t/a.every) - 1)
-}
+func (a *Archive) Sum(t driftback.Tick) (sum uint64, ok bool) { return a.sums.Get(t) }
 
 // SumsEnd returns the newest due tick whose fingerprint was put; 0 if none was.
-func (a *Archive) SumsEnd() driftback.Tick { return driftback.Tick(a.sums.end) * a.every }
+func (a *Archive) SumsEnd() driftback.Tick { return driftback.Tick(a.sums.end) * a.sums.every }
 
 // flatten appends participant p's inputs of [from, to) to b.
 func (a *Archive) flatten(b []byte, p int, from, to driftback.Tick) []byte {
@@ -121,57 +108,4 @@ func (a *Archive) flattenEntries(b []byte, p int, from, to driftback.Tick) (all 
 		b = append(b, e)
 	}
 	return b, some
-}
-
-// Sums are the newest fingerprints of due ticks.
-type Sums struct {
-	every driftback.Tick
-	sums  sums
-}
-
-// NewSums returns room for the fingerprints of history ticks at least, one each every ticks.
-func NewSums(history, every int) *Sums {
-	return &Sums{every: driftback.Tick(every), sums: newSums(history/every + 2)}
-}
-
-// Put takes the fingerprint of due tick t, in place of one that is old.
-func (s *Sums) Put(t driftback.Tick, sum uint64) { s.sums.put(uint64(t/s.every)-1, sum) }
-
-// Get returns the fingerprint of tick t, if it is kept.
-func (s *Sums) Get(t driftback.Tick) (sum uint64, ok bool) {
-	if t <= 0 || t%s.every != 0 {
-		return 0, false
-	}
-	return s.sums.get(uint64(t/s.every) - 1)
-}
-
-// sums are fingerprints by index of due tick, as package wire counts them. There may be
-// gaps.
-type sums struct {
-	ring []stampedSum
-	end  uint64 // the index beyond the newest
-}
-
-type stampedSum struct{ next, sum uint64 } // next is the index + 1, 0: none
-
-func newSums(n int) sums { return sums{ring: make([]stampedSum, n)} }
-
-func (s *sums) clear() {
-	clear(s.ring)
-	s.end = 0
-}
-
-func (s *sums) put(i, sum uint64) {
-	if len(s.ring) > 0 {
-		s.ring[i%uint64(len(s.ring))] = stampedSum{i + 1, sum}
-		s.end = max(s.end, i+1)
-	}
-}
-
-func (s *sums) get(i uint64) (sum uint64, ok bool) {
-	if len(s.ring) == 0 {
-		return 0, false
-	}
-	e := s.ring[i%uint64(len(s.ring))]
-	return e.sum, e.next == i+1
 }

@@ -32,7 +32,7 @@ func (f *Follower) receive(b []byte) error {
 		return mesh.Compare(peer, &f.cfg.Hello, &hello)
 	}
 	if leave, ok := c.(wire.Leave); ok {
-		return left(peer, leave)
+		return mesh.Told(peer, leave)
 	}
 	if !f.greeted {
 		return broken("it did not say hello first")
@@ -55,18 +55,6 @@ func (f *Follower) receive(b []byte) error {
 		return nil
 	}
 	return broken("a %T", c)
-}
-
-// left is the error of a feeder that has said why it goes.
-func left(peer driftback.Peer, leave wire.Leave) error {
-	how := mesh.ErrPeerLeft
-	switch leave.Reason {
-	case mesh.LeaveHalted:
-		how = mesh.ErrHalted
-	case mesh.LeaveRefused:
-		how = mesh.ErrRefused
-	}
-	return &mesh.ToldError{Peer: peer, Tick: leave.Tick, Words: leave.Text, Err: how}
 }
 
 func (f *Follower) receiveFeed(c wire.Feed) error {
@@ -160,10 +148,7 @@ func (f *Follower) receivePacket(b []byte) error {
 	for i := range n {
 		for q := range p.Runs {
 			r := &p.Runs[q]
-			in, e := r.Inputs[i*a.stride:(i+1)*a.stride], wire.Entry(0)
-			if len(r.Entries) > 0 {
-				e = wire.Entry(r.Entries[i])
-			}
+			in, e := r.Inputs[i*a.stride:(i+1)*a.stride], r.Entry(i)
 			if !f.cfg.Valid(in) || e != 0 && !f.cfg.ValidEntry(r.Participant, e) {
 				return broken("participant %d's input for tick %d is none, or has an entry that it may not give", q, a.end)
 			}
@@ -172,7 +157,7 @@ func (f *Follower) receivePacket(b []byte) error {
 		a.Next()
 	}
 	for i, sum := range p.Sums.List {
-		a.PutSum(driftback.Tick(p.Sums.First+uint64(i)+1)*a.every, sum)
+		a.PutSum(driftback.Tick(p.Sums.First+uint64(i)+1)*a.sums.every, sum)
 	}
 	return nil
 }

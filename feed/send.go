@@ -85,15 +85,15 @@ func (f *Feeder) sendPacket(w *watcher, to driftback.Tick) bool {
 func (f *Feeder) putSums(w *watcher, to driftback.Tick) uint64 {
 	a, p := f.archive, &f.packet
 	p.Sums.List = p.Sums.List[:0]
-	if a.every == 0 {
+	if a.sums.every == 0 {
 		return 0
 	}
 	i := w.sums
 	if oldest := a.sums.end - min(a.sums.end, uint64(len(a.sums.ring))); i < oldest {
 		i = oldest
 	}
-	for ; i < a.sums.end && len(p.Sums.List) < maxSums && driftback.Tick(i+1)*a.every <= to; i++ {
-		sum, ok := a.sums.get(i)
+	for ; i < a.sums.end && len(p.Sums.List) < maxSums && driftback.Tick(i+1)*a.sums.every <= to; i++ {
+		sum, ok := a.sums.at(i)
 		if !ok {
 			if len(p.Sums.List) > 0 {
 				break

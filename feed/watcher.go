@@ -250,8 +250,8 @@ func (f *Feeder) begin(w *watcher) error {
 		return nil
 	}
 	w.tag, w.sent, w.acked, w.stuck, w.changed, w.phase = m.Tag, m.First, m.First, 0, 0, feeding
-	if a.every > 0 {
-		w.sums = uint64(m.First / a.every)
+	if a.sums.every > 0 {
+		w.sums = uint64(m.First / a.sums.every)
 	}
 	if from == nil {
 		return nil

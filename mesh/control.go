@@ -11,12 +11,12 @@ import (
 
 // Reasons that a Leave carries.
 const (
-	leaveLeft     = iota // on its own account
-	leaveHalted          // Halt, or evidence against a peer
-	leaveRefused         // the handshake failed
-	leaveFinished        // after the last tick
-	leaveLost            // it lost a peer
-	leaveMissing         // a peer did not come
+	LeaveLeft     uint8 = iota // on its own account
+	LeaveHalted                // Halt, or evidence against a peer
+	LeaveRefused               // the handshake failed
+	LeaveFinished              // after the last tick
+	LeaveLost                  // it lost a peer
+	LeaveMissing               // a peer did not come
 )
 
 // receiveControl takes one message of the reliable channel. The channel delivers
@@ -32,10 +32,10 @@ func (m *Mesh) receiveControl(l *link, b []byte) {
 		case m.phase == Playing || m.phase == Ended || l.next != nil:
 		case errors.As(err, &version):
 			m.end(&MismatchError{Peer: l.peer, Setting: "protocol version", Ours: fmt.Sprint(version.Ours), Theirs: fmt.Sprint(version.Theirs)},
-				wire.Leave{Reason: leaveRefused, Text: "the protocol versions differ"})
+				wire.Leave{Reason: LeaveRefused, Text: "the protocol versions differ"})
 		default:
 			m.end(fmt.Errorf("%w: peer %d sent what is not a message: %w", ErrRefused, l.peer, err),
-				wire.Leave{Reason: leaveRefused, Text: "what arrived was not a message"})
+				wire.Leave{Reason: LeaveRefused, Text: "what arrived was not a message"})
 		}
 		return
 	}

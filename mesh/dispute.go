@@ -68,7 +68,7 @@ func (m *Mesh) settleDispute() {
 
 func (m *Mesh) endDispute() {
 	err := m.dispute.err
-	m.end(&err, wire.Leave{Reason: leaveHalted, Text: fmt.Sprintf("the states differ as tick %d begins", err.Tick)})
+	m.end(&err, wire.Leave{Reason: LeaveHalted, Text: fmt.Sprintf("the states differ as tick %d begins", err.Tick)})
 }
 
 // judgeDispute ends a dispute when it is settled or has lasted too long.

@@ -145,7 +145,7 @@ func TestADisputeLastsFiveSecondsAtMost(t *testing.T) {
 		"a peer that says nothing more":        {None, func(a, b *seat) { b.closed = true }, maxDispute},
 		"a peer that is lost meanwhile":        {time.Second, func(a, b *seat) { b.closed = true }, maxDispute},
 		"a peer that leaves meanwhile":         {None, func(a, b *seat) { a.give(b, wire.Leave{}) }, 0},
-		"a peer that halts the match for it":   {None, func(a, b *seat) { a.give(b, wire.Leave{Reason: leaveHalted}) }, 0},
+		"a peer that halts the match for it":   {None, func(a, b *seat) { a.give(b, wire.Leave{Reason: LeaveHalted}) }, 0},
 		"a peer whose link is down":            {None, func(a, b *seat) { b.closed = true; a.down(b, "a cable") }, maxDispute},
 		"a peer that talks and does not agree": {None, func(a, b *seat) { b.wrong = 0; b.lose = nil }, maxDispute},
 	} {

@@ -56,7 +56,7 @@ func (m *Mesh) judgeLast() {
 			m.links[j].owed |= owesFinish
 		}
 		m.end(&MismatchError{Peer: l.peer, Setting: "the last tick", Ours: fmt.Sprint(m.last), Theirs: fmt.Sprint(l.finish.At)},
-			wire.Leave{Reason: leaveHalted, Text: "the last ticks differ"})
+			wire.Leave{Reason: LeaveHalted, Text: "the last ticks differ"})
 	}
 }
 
@@ -70,7 +70,7 @@ func (m *Mesh) PlayOn(t driftback.Tick) {
 			continue
 		}
 		m.end(&MismatchError{Peer: l.peer, Setting: "the last tick", Ours: "none", Theirs: fmt.Sprint(l.finish.At)},
-			wire.Leave{Reason: leaveHalted, Text: fmt.Sprintf("peer %d has finished at tick %d and this peer plays on", l.peer, l.finish.At)})
+			wire.Leave{Reason: LeaveHalted, Text: fmt.Sprintf("peer %d has finished at tick %d and this peer plays on", l.peer, l.finish.At)})
 	}
 }
 
@@ -115,7 +115,7 @@ func (m *Mesh) judgeFinish() {
 			return
 		}
 	}
-	m.end(ErrFinished, wire.Leave{Reason: leaveFinished, Text: "the match is finished"})
+	m.end(ErrFinished, wire.Leave{Reason: LeaveFinished, Text: "the match is finished"})
 }
 
 // through reports whether a peer has finished where this peer is going to, and all
@@ -127,7 +127,7 @@ func (m *Mesh) through(l *link) bool {
 // Leave ends the match for this peer and tells the others.
 func (m *Mesh) Leave() {
 	if m.phase != Ended {
-		m.end(ErrLeft, wire.Leave{Reason: leaveLeft, Text: "it left"})
+		m.end(ErrLeft, wire.Leave{Reason: LeaveLeft, Text: "it left"})
 	}
 }
 
@@ -139,7 +139,7 @@ func (m *Mesh) Halt(err error, words string) {
 		err = ErrHalted
 	}
 	if m.phase != Ended {
-		m.end(err, wire.Leave{Reason: leaveHalted, Text: words})
+		m.end(err, wire.Leave{Reason: LeaveHalted, Text: words})
 	}
 }
 
@@ -151,30 +151,26 @@ func (m *Mesh) receiveLeave(l *link, leave wire.Leave) {
 		m.endDispute() // it leaves because of that, or takes the only witness away
 		return
 	}
+	told := Told(l.peer, leave)
 	switch leave.Reason {
-	case leaveFinished:
+	case LeaveFinished:
 		// Its Finish came before this, and it does not wait for ours any more.
 		l.left = true
-	case leaveHalted:
+	case LeaveHalted:
 		// Whoever hears of it from this peer first has not been left by it.
-		m.endTold(l, leave, ErrHalted, wire.Leave{Reason: leaveHalted, Text: fmt.Sprintf("peer %d halted the match: %s", l.peer, leave.Text)})
-	case leaveMissing:
-		m.endTold(l, leave, ErrNeverJoined, leave)
-	case leaveRefused:
-		m.endTold(l, leave, ErrRefused, wire.Leave{Reason: leaveRefused, Text: "another peer refused the match"})
+		m.end(told, wire.Leave{Reason: LeaveHalted, Text: fmt.Sprintf("peer %d halted the match: %s", l.peer, leave.Text)})
+	case LeaveMissing:
+		m.end(told, leave)
+	case LeaveRefused:
+		m.end(told, wire.Leave{Reason: LeaveRefused, Text: "another peer refused the match"})
 	default:
 		if m.playsOn() {
-			m.leaves(l, &ToldError{Peer: l.peer, Tick: leave.Tick, Words: leave.Text, Err: ErrPeerLeft})
+			m.leaves(l, told)
 			return
 		}
-		m.note(Event{Kind: PeerLeft, Peer: l.peer, Err: &ToldError{Peer: l.peer, Tick: leave.Tick, Words: leave.Text, Err: ErrPeerLeft}})
-		m.endTold(l, leave, ErrPeerLeft, wire.Leave{Reason: leaveLeft, Text: "another peer left"})
+		m.note(Event{Kind: PeerLeft, Peer: l.peer, Err: told})
+		m.end(told, wire.Leave{Reason: LeaveLeft, Text: "another peer left"})
 	}
-}
-
-// endTold ends the match as a peer has, and tells the others.
-func (m *Mesh) endTold(l *link, told wire.Leave, how error, others wire.Leave) {
-	m.end(&ToldError{Peer: l.peer, Tick: told.Tick, Words: told.Text, Err: how}, others)
 }
 
 // end ends the match here and tells the peers that can be reached. A reliable
@@ -183,7 +179,7 @@ func (m *Mesh) endTold(l *link, told wire.Leave, how error, others wire.Leave) {
 func (m *Mesh) end(err error, leave wire.Leave) {
 	m.phase, m.err = Ended, err
 	leave.Tick = m.Confirmed()
-	leave.Text = sendable(leave.Text)
+	leave.Text = Sendable(leave.Text)
 	m.sendOwed()
 	for i := range m.links {
 		if l := &m.links[i]; l.up && !l.view.cut && !m.sendControl(l, leave) {
@@ -192,8 +188,8 @@ func (m *Mesh) end(err error, leave wire.Leave) {
 	}
 }
 
-// sendable cuts a text to what a Leave may carry.
-func sendable(text string) string {
+// Sendable cuts a text to what a Leave may carry.
+func Sendable(text string) string {
 	text = strings.Map(func(c rune) rune {
 		if c < ' ' || c >= 0x7f && c < 0xa0 {
 			return ' '

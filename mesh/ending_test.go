@@ -235,7 +235,7 @@ func TestAPeerThatIsThroughNeedsNotBeTold(t *testing.T) {
 	a, b := m.seats[0], m.seats[1]
 	b.closed = true
 	a.give(b, wire.Finish{At: 5})
-	a.give(b, wire.Leave{Reason: leaveFinished, Tick: 5})
+	a.give(b, wire.Leave{Reason: LeaveFinished, Tick: 5})
 	a.down(b, "it closed")
 	m.turn()
 	require.Equal(t, Playing, a.mesh.Phase())
@@ -309,7 +309,7 @@ func TestLeavingBeforeTheHelloIsHeard(t *testing.T) {
 	m = newMatch(t, 2, nil)
 	a, b := m.seats[0], m.seats[1]
 	a.up(b)
-	a.give(b, wire.Leave{Reason: leaveLeft, Text: "sorry"})
+	a.give(b, wire.Leave{Reason: LeaveLeft, Text: "sorry"})
 	a.turn()
 	require.EqualError(t, a.mesh.Err(), "mesh: a peer has left the match: peer 1 at tick 0: sorry")
 	require.Equal(t, []wire.Control{a.mesh.hello(), wire.Leave{Text: "another peer left"}}, a.controls())
@@ -317,8 +317,8 @@ func TestLeavingBeforeTheHelloIsHeard(t *testing.T) {
 
 func TestEveryReasonToLeaveIsUnderstood(t *testing.T) {
 	for reason, want := range map[uint8]error{
-		leaveLeft: ErrPeerLeft, leaveHalted: ErrHalted, leaveRefused: ErrRefused, leaveLost: ErrPeerLeft,
-		leaveMissing: ErrNeverJoined, leaveFinished: nil, 200: ErrPeerLeft,
+		LeaveLeft: ErrPeerLeft, LeaveHalted: ErrHalted, LeaveRefused: ErrRefused, LeaveLost: ErrPeerLeft,
+		LeaveMissing: ErrNeverJoined, LeaveFinished: nil, 200: ErrPeerLeft,
 	} {
 		m := playing(t, 2, nil)
 		a := m.seats[0]
@@ -338,7 +338,7 @@ func TestEveryReasonToLeaveIsUnderstood(t *testing.T) {
 func TestAHaltIsOneForEveryPeerWhoeverTellsOfIt(t *testing.T) {
 	m := playing(t, 3, nil)
 	a, b, c := m.seats[0], m.seats[1], m.seats[2]
-	a.give(b, wire.Leave{Reason: leaveHalted, Tick: 3, Text: "so it is"})
+	a.give(b, wire.Leave{Reason: LeaveHalted, Tick: 3, Text: "so it is"})
 	a.turn()
 	require.ErrorIs(t, a.mesh.Err(), ErrHalted)
 	c.turn() // a's word is faster than b's
@@ -356,7 +356,7 @@ func TestTextsAreCutAndCleaned(t *testing.T) {
 		"nothing":                         {"", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := sendable(c.text)
+			got := Sendable(c.text)
 			require.Equal(t, c.want, got)
 			require.True(t, utf8.ValidString(got))
 			_, err := wire.AppendControl(nil, wire.Leave{Text: got})

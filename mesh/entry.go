@@ -47,14 +47,6 @@ func (h *history) flattenEntries(b []byte, from, to driftback.Tick) (all, these 
 	return b, b[start:len(b):len(b)]
 }
 
-// entryOf returns the entry of the run's tick number i.
-func entryOf(r *wire.Run, i int) wire.Entry {
-	if len(r.Entries) == 0 {
-		return 0
-	}
-	return wire.Entry(r.Entries[i])
-}
-
 // Entry returns the entry that came with the input for tick t of p, a participant of the
 // match. What is said of t at [Mesh.Input] holds here too.
 func (m *Mesh) Entry(p driftback.Participant, t driftback.Tick) wire.Entry {

@@ -108,6 +108,20 @@ type ToldError struct {
 	Err error
 }
 
+// Told returns what the match ends with for who is told by a peer that it has ended there.
+func Told(peer driftback.Peer, leave wire.Leave) *ToldError {
+	how := ErrPeerLeft
+	switch leave.Reason {
+	case LeaveHalted:
+		how = ErrHalted
+	case LeaveMissing:
+		how = ErrNeverJoined
+	case LeaveRefused:
+		how = ErrRefused
+	}
+	return &ToldError{Peer: peer, Tick: leave.Tick, Words: leave.Text, Err: how}
+}
+
 func (e *ToldError) Error() string {
 	switch {
 	case errors.Is(e.Err, ErrHalted):

@@ -85,7 +85,7 @@ func fuzzed(t *testing.T, phase byte) *match {
 		s.closed = true
 	}
 	if phase == fuzzVoting {
-		a.give(m.seats[2], wire.Leave{Reason: leaveLeft})
+		a.give(m.seats[2], wire.Leave{Reason: LeaveLeft})
 		a.turn()
 		require.NotZero(t, a.mesh.views.round.ballot)
 	}
@@ -146,7 +146,7 @@ func FuzzReceive(f *testing.F) {
 		wire.Hello{Match: 7, Nonce: 2, Settings: settings, Delays: []wire.Delay{{Participant: 1, Ticks: 1}}},
 		wire.Hello{Match: 7, Nonce: 3, Settings: settings, Delays: []wire.Delay{{Participant: 1, Ticks: 400}}},
 		wire.Start{Digest: 1, Seed: 2, State: 3, HasState: true}, wire.Finish{At: 5, Sum: 5, HasSum: true},
-		wire.Disagree{Tick: 2, Sum: 9}, wire.Leave{Reason: leaveFinished}, wire.Leave{Reason: leaveHalted, Text: "so it is"},
+		wire.Disagree{Tick: 2, Sum: 9}, wire.Leave{Reason: LeaveFinished}, wire.Leave{Reason: LeaveHalted, Text: "so it is"},
 		wire.Message{Data: []byte("hello")}, wire.Message{Taken: 1}, wire.Hello{Match: 8, Nonce: 9},
 	} {
 		b, err := wire.AppendControl(nil, c)

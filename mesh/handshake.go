@@ -93,12 +93,12 @@ func (m *Mesh) receiveHello(l *link, h wire.Hello) {
 			m.keep(l, h)
 			return
 		default:
-			m.end(&LostError{Peer: l.peer, Tick: m.heldFrom(l)}, wire.Leave{Reason: leaveLost, Text: fmt.Sprintf("peer %d came back without the match", l.peer)})
+			m.end(&LostError{Peer: l.peer, Tick: m.heldFrom(l)}, wire.Leave{Reason: LeaveLost, Text: fmt.Sprintf("peer %d came back without the match", l.peer)})
 			return
 		}
 	}
 	if err := m.compare(l, &h); err != nil {
-		m.end(err, wire.Leave{Reason: leaveRefused, Text: "the settings differ"})
+		m.end(err, wire.Leave{Reason: LeaveRefused, Text: "the settings differ"})
 		return
 	}
 	l.greeted, l.mail.met = true, true
@@ -259,7 +259,7 @@ func (m *Mesh) receiveStart(l *link, s wire.Start) {
 		m.play()
 		return
 	}
-	m.end(err, wire.Leave{Reason: leaveRefused, Text: "we start from different states"})
+	m.end(err, wire.Leave{Reason: LeaveRefused, Text: "we start from different states"})
 }
 
 // play begins the match when every peer starts from the same state.

@@ -6,14 +6,6 @@ import (
 	"github.com/driftback/driftback/wire"
 )
 
-// What a Leave's reason can be, for those who speak to peers that play nobody.
-const (
-	LeaveLeft     uint8 = leaveLeft
-	LeaveHalted   uint8 = leaveHalted
-	LeaveRefused  uint8 = leaveRefused
-	LeaveFinished uint8 = leaveFinished
-)
-
 // maxOutside is how many messages of peers that play nobody are handed on in one Poll.
 // They do not count among those of the match's peers, so that they cannot take these
 // their place; beyond it both wait for the next Poll.
@@ -73,6 +65,3 @@ func compareSettings(peer driftback.Peer, ours, theirs []wire.Setting) error {
 	}
 	return nil
 }
-
-// Sendable cuts words to what a Leave may carry.
-func Sendable(words string) string { return sendable(words) }

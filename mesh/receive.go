@@ -79,7 +79,7 @@ func (m *Mesh) receiveRun(l *link, r *wire.Run) {
 	for i := range r.Count {
 		t := r.First + driftback.Tick(i)
 		in := r.Inputs[i*m.cfg.Stride : (i+1)*m.cfg.Stride]
-		e := entryOf(r, i)
+		e := r.Entry(i)
 		switch {
 		case h.contradicts(t, in, e):
 			m.halt(&ConflictError{Participant: r.Participant, Tick: t, Had: h.at(t), Got: in, HadEntry: h.entry(t), GotEntry: e})

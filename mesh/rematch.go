@@ -64,7 +64,7 @@ func (m *Mesh) Follow(old *Mesh) error {
 		m.cfg.Settings = settings
 	}
 	if old.phase != Ended {
-		old.end(ErrLeft, wire.Leave{Reason: leaveLeft, Text: "it began another match"})
+		old.end(ErrLeft, wire.Leave{Reason: LeaveLeft, Text: "it began another match"})
 	}
 	old.followed = true
 	for i := range m.links {

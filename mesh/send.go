@@ -178,31 +178,35 @@ func (m *Mesh) sendOne(l *link, from []driftback.Tick) (more bool) {
 	}
 	m.runs, m.entries = m.runs[:0], m.entries[:0]
 	for i, q := range m.own {
-		h := &m.histories[q]
-		left := h.held - from[i]
-		if left == 0 {
+		held := m.histories[q].held
+		if from[i] == held {
 			continue
 		}
-		n := min(left, wire.MaxRunTicks, driftback.Tick((wire.MaxDecoded-len(m.runs))/h.stride))
-		start := len(m.runs)
-		m.runs = h.flatten(m.runs, from[i], from[i]+n)
-		var entries []byte
-		m.entries, entries = h.flattenEntries(m.entries, from[i], from[i]+n)
-		fits := wire.FitRun(m.runs[start:], h.stride, budget)
-		fits, size := fitEntries(m.runs[start:], entries, h.stride, budget, fits)
-		if fits == 0 {
+		if from[i], budget = m.putRun(q, from[i], held, budget); from[i] < held {
 			return m.transmit(l, true)
 		}
-		m.runs = m.runs[:start+fits*h.stride]
-		inputs := m.runs[start:]
-		p.Runs = append(p.Runs, wire.Run{Participant: q, First: from[i], Count: fits, Inputs: inputs, Entries: entries[:min(fits, len(entries))]})
-		from[i] += driftback.Tick(fits)
-		if from[i] < h.held {
-			return m.transmit(l, true)
-		}
-		budget -= wire.MaxRunSize(fits, h.stride) + size
 	}
 	return m.transmit(l, false)
+}
+
+// putRun adds to the packet that is being built what fits into budget bytes of
+// participant q's inputs for [from, to), which are held, with their entries. It returns
+// the first tick that is left over, and how many bytes are.
+func (m *Mesh) putRun(q driftback.Participant, from, to driftback.Tick, budget int) (rest driftback.Tick, left int) {
+	h, start := &m.histories[q], len(m.runs)
+	to = from + min(to-from, wire.MaxRunTicks, driftback.Tick((wire.MaxDecoded-start)/h.stride))
+	m.runs = h.flatten(m.runs, from, to)
+	var entries []byte
+	m.entries, entries = h.flattenEntries(m.entries, from, to)
+	fits, size := fitEntries(m.runs[start:], entries, h.stride, budget, wire.FitRun(m.runs[start:], h.stride, budget))
+	m.runs = m.runs[:start+fits*h.stride]
+	if fits == 0 {
+		return from, budget
+	}
+	m.outgoing.Runs = append(m.outgoing.Runs, wire.Run{
+		Participant: q, First: from, Count: fits, Inputs: m.runs[start:], Entries: entries[:min(fits, len(entries))],
+	})
+	return from + driftback.Tick(fits), budget - wire.MaxRunSize(fits, h.stride) - size
 }
 
 // transmit sends the packet that was built, and reports whether another one is

@@ -41,7 +41,7 @@ func (m *Mesh) judge(passed time.Duration) {
 		m.joinedFor += passed
 		if m.phase != Ended && m.cfg.JoinTimeout != None && m.joinedFor >= m.cfg.JoinTimeout {
 			why := m.missing()
-			m.end(fmt.Errorf("%w %s", ErrNeverJoined, why), wire.Leave{Reason: leaveMissing, Text: why})
+			m.end(fmt.Errorf("%w %s", ErrNeverJoined, why), wire.Leave{Reason: LeaveMissing, Text: why})
 		}
 		return
 	}
@@ -62,7 +62,7 @@ func (m *Mesh) judge(passed time.Duration) {
 		}
 		if m.longEnough(l.silence) && !m.finish.ready && !m.dispute.open && !m.playsOn() {
 			m.end(m.lost(l),
-				wire.Leave{Reason: leaveLost, Text: fmt.Sprintf("it lost peer %d", l.peer)})
+				wire.Leave{Reason: LeaveLost, Text: fmt.Sprintf("it lost peer %d", l.peer)})
 			return
 		}
 	}
@@ -100,7 +100,7 @@ func (m *Mesh) judgeBalked(l *link, passed time.Duration) {
 	}
 	words := fmt.Sprintf("peer %d has sent nothing but inputs that Valid refuses, or entries that it may not give, for %v, from tick %d on",
 		l.peer, l.balkedFor.Round(time.Millisecond), m.heldFrom(l))
-	m.end(fmt.Errorf("%w: %s", ErrRefused, words), wire.Leave{Reason: leaveHalted, Text: words})
+	m.end(fmt.Errorf("%w: %s", ErrRefused, words), wire.Leave{Reason: LeaveHalted, Text: words})
 }
 
 // judgeHopeless ends the match at once when the transport knows that a peer cannot
@@ -110,7 +110,7 @@ func (m *Mesh) judgeHopeless() {
 		l := &m.links[i]
 		if final, err := m.why(l); final {
 			m.end(fmt.Errorf("%w, and cannot: %w", ErrNeverJoined, err),
-				wire.Leave{Reason: leaveMissing, Text: fmt.Sprintf("peer %d cannot join", l.peer)})
+				wire.Leave{Reason: LeaveMissing, Text: fmt.Sprintf("peer %d cannot join", l.peer)})
 			return
 		}
 	}

@@ -126,7 +126,7 @@ func (m *Mesh) install(value wire.Value, by driftback.Peer) {
 			overtaken, late = m.own[0], false
 		}
 		err := &CutOffError{View: int(v.number), By: by, Participant: overtaken, Tick: tickOf(value, overtaken), Confirmed: confirmed, Self: !late}
-		m.end(err, wire.Leave{Reason: leaveLost, Text: "it was cut off"})
+		m.end(err, wire.Leave{Reason: LeaveLost, Text: "it was cut off"})
 		return
 	}
 	for _, c := range value.Cuts {

@@ -78,20 +78,20 @@ func (m *Mesh) judgeWaiting(passed time.Duration) {
 func (m *Mesh) endLost() {
 	for i := range m.links {
 		if l := &m.links[i]; !l.view.cut && (m.views.silent.Has(l.peer) || l.view.left && l.view.told == nil) {
-			m.end(m.lost(l), wire.Leave{Reason: leaveLost, Text: fmt.Sprintf("it lost peer %d", l.peer)})
+			m.end(m.lost(l), wire.Leave{Reason: LeaveLost, Text: fmt.Sprintf("it lost peer %d", l.peer)})
 			return
 		}
 	}
 	for i := range m.links {
 		if l := &m.links[i]; !l.view.cut && l.view.left {
-			m.end(l.view.told, wire.Leave{Reason: leaveLeft, Text: "another peer left"})
+			m.end(l.view.told, wire.Leave{Reason: LeaveLeft, Text: "another peer left"})
 			return
 		}
 	}
 	// Nobody is silent, and yet what somebody began to decide comes to no end.
 	for i := range m.links {
 		if l := &m.links[i]; !l.view.cut && (l.peer == driftback.Peer(m.views.promised) || i == len(m.links)-1) {
-			m.end(m.lost(l), wire.Leave{Reason: leaveLost, Text: "no decision is reached"})
+			m.end(m.lost(l), wire.Leave{Reason: LeaveLost, Text: "no decision is reached"})
 			return
 		}
 	}
@@ -123,7 +123,7 @@ func (m *Mesh) judgeStarved(passed time.Duration) {
 		}
 	}
 	if v.starved += passed; m.longEnough(v.starved) {
-		m.end(m.lost(m.linkTo(m.cfg.Players[p])), wire.Leave{Reason: leaveLost, Text: fmt.Sprintf("nobody has sent it the last inputs of participant %d", p)})
+		m.end(m.lost(m.linkTo(m.cfg.Players[p])), wire.Leave{Reason: LeaveLost, Text: fmt.Sprintf("nobody has sent it the last inputs of participant %d", p)})
 	}
 }
 
@@ -331,5 +331,5 @@ func (m *Mesh) receiveCut(l *link, msg transport.Message) {
 // without it.
 func (m *Mesh) turnAway(l *link) {
 	l.view.over = true
-	m.sendControl(l, wire.Leave{Reason: leaveRefused, Text: "the match goes on without it"})
+	m.sendControl(l, wire.Leave{Reason: LeaveRefused, Text: "the match goes on without it"})
 }

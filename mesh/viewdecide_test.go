@@ -119,7 +119,7 @@ func leading(t *testing.T, n int) (m *match, ballot uint64) {
 	t.Helper()
 	m = voting(t, n, n-1)
 	a := m.seats[0]
-	a.says(m.seats[n-1], wire.Leave{Reason: leaveLeft})
+	a.says(m.seats[n-1], wire.Leave{Reason: LeaveLeft})
 	require.NotZero(t, a.mesh.views.round.ballot)
 	return m, a.mesh.views.round.ballot
 }

@@ -133,23 +133,15 @@ func (m *Mesh) share(l *link) {
 	budget := m.cfg.Transport.MaxDatagram() - maxHead
 	for q, t := range m.views.cuts {
 		h, from := &m.histories[q], l.view.shared[q]
-		if t == never || from < 0 || from >= min(t, h.held) || from < h.oldest() {
+		to := min(t, h.held)
+		if t == never || from < 0 || from >= to || from < h.oldest() {
 			continue
 		}
-		n := min(t, h.held) - from
-		start := len(m.runs)
-		if n = min(n, wire.MaxRunTicks, driftback.Tick((wire.MaxDecoded-start)/h.stride)); n > 0 {
-			m.runs = h.flatten(m.runs, from, from+n)
-		}
-		var entries []byte
-		m.entries, entries = h.flattenEntries(m.entries, from, from+n)
-		fits, size := fitEntries(m.runs[start:], entries, h.stride, budget, wire.FitRun(m.runs[start:], h.stride, budget))
-		m.runs = m.runs[:start+fits*h.stride]
-		if fits == 0 {
+		rest, left := m.putRun(driftback.Participant(q), from, to, budget)
+		if rest == from {
 			break
 		}
-		p.Runs = append(p.Runs, wire.Run{Participant: driftback.Participant(q), First: from, Count: fits, Inputs: m.runs[start:], Entries: entries[:min(fits, len(entries))]})
-		budget -= wire.MaxRunSize(fits, h.stride) + size
+		budget = left
 	}
 	if len(p.Runs) == 0 {
 		return

@@ -117,11 +117,6 @@ func (m *Lockstep[S, I]) riding(p driftback.Participant) (e wire.Entry) {
 	return e
 }
 
-// mayPause reports whether participant p may give the entry.
-func (m *Lockstep[S, I]) mayPause(p driftback.Participant, _ wire.Entry) bool {
-	return m.cfg.MayPause == 0 || m.cfg.MayPause != None && m.cfg.MayPause>>p&1 != 0
-}
-
 // mayPauseSetting says in words who may.
 func (c *Config[S, I]) mayPauseSetting() string {
 	switch c.MayPause {

@@ -3,31 +3,25 @@ package session
 import (
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/buggify"
 	"github.com/driftback/driftback/fingerprint"
 	"github.com/driftback/driftback/inputlog"
-	"github.com/driftback/driftback/layout"
 	"github.com/driftback/driftback/mesh"
 	"github.com/driftback/driftback/pacing"
 	"github.com/driftback/driftback/rewind"
 	"github.com/driftback/driftback/snapshot"
-	"github.com/driftback/driftback/wire"
 )
 
 // Lockstep is one peer's side of a match. Create it with [New].
 type Lockstep[S any, I comparable] struct {
-	cfg    Config[S, I]
+	rules[S, I]
 	mesh   *mesh.Mesh
 	log    *inputlog.Log[I]
 	loop   *rewind.Loop[S, I]
-	inputs *layout.Layout[I]
 	hasher *fingerprint.Hasher[S] // nil: fingerprints are off
 	kept   kept[S]
 	own    []driftback.Participant
@@ -48,8 +42,7 @@ type Lockstep[S any, I comparable] struct {
 	effects   *ledger
 	result    Result
 	waiting   []driftback.Participant
-	in        I      // one input, here because what a layout is given is taken to escape
-	bytes     []byte // the same, encoded
+	bytes     []byte // one input, encoded
 	due       S      // a state that is being fingerprinted, where Config.Save is nil
 	lent      func(*S)
 	advanced  uint64
@@ -67,9 +60,9 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Lockstep[S, I]{cfg: c, finishAt: None}
-	if m.inputs, err = layout.OfInput[I](); err != nil {
-		return nil, fmt.Errorf("session: an input cannot be sent: %w", err)
+	m := &Lockstep[S, I]{finishAt: None}
+	if m.rules, err = newRules(c); err != nil {
+		return nil, err
 	}
 	if c.FingerprintEvery != None {
 		if m.hasher, err = fingerprint.New[S](); err != nil {
@@ -122,43 +115,6 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 		return nil, err
 	}
 	return m, m.pace.init(c.TickRate, c.window(), len(m.peerStats))
-}
-
-// settings are what must be alike on every peer.
-func (m *Lockstep[S, I]) settings() []wire.Setting {
-	build := m.cfg.Build
-	if build == "" {
-		build = buildOf(debug.ReadBuildInfo())
-	}
-	state := "by its own bytes"
-	if l, err := layout.Of[S](); err == nil {
-		state = fmt.Sprintf("%016x", l.Hash())
-	}
-	settings := []wire.Setting{
-		{Name: "game", Value: m.cfg.Game},
-		{Name: "build", Value: build},
-		{Name: "state layout", Value: state},
-		{Name: "input layout", Value: fmt.Sprintf("%016x", m.inputs.Hash())},
-		{Name: "may pause", Value: m.cfg.mayPauseSetting()},
-		{Name: "tick rate", Value: strconv.Itoa(m.cfg.TickRate)},
-		{Name: "prediction window", Value: orNone(m.cfg.PredictionWindow)},
-		{Name: "fingerprint interval", Value: orNone(m.cfg.FingerprintEvery)},
-		{Name: "when a peer is lost", Value: m.cfg.WhenLost.String()},
-	}
-	slices.SortFunc(settings, func(a, b wire.Setting) int { return strings.Compare(a.Name, b.Name) })
-	return settings
-}
-
-func orNone(v int) string {
-	if v == None {
-		return "none"
-	}
-	return strconv.Itoa(v)
-}
-
-// valid reports whether bytes are an input that the game knows.
-func (m *Lockstep[S, I]) valid(b []byte) bool {
-	return m.inputs.Parse(b, &m.in) == nil && (m.cfg.Valid == nil || m.cfg.Valid(m.in))
 }
 
 // State returns the world as the next tick begins. It is borrowed: read it at any

@@ -78,8 +78,7 @@ func (m *Spectator[S, I]) take(b *feed.Beginning) {
 	}
 	sum := m.sum()
 	if m.err == nil && m.hasher != nil && b.HasSum && sum != b.Sum {
-		peer, _ := m.follower.Feeder()
-		m.fail(&DesyncError{Tick: b.Tick, Peer: peer, Ours: fingerprint.Sum(sum), Theirs: fingerprint.Sum(b.Sum)})
+		m.differs(b.Tick, sum, b.Sum)
 		return
 	}
 	m.begin(b.Tick, control)
@@ -104,8 +103,7 @@ func (m *Spectator[S, I]) play() {
 	m.compare()
 	if over && m.next == last.At && m.err == nil {
 		if sum := m.sum(); m.hasher != nil && last.HasSum && sum != last.Sum {
-			peer, _ := m.follower.Feeder()
-			m.fail(&DesyncError{Tick: m.next, Peer: peer, Ours: fingerprint.Sum(sum), Theirs: fingerprint.Sum(last.Sum)})
+			m.differs(m.next, sum, last.Sum)
 			return
 		}
 		m.fail(ErrFinished)
@@ -117,7 +115,7 @@ func (m *Spectator[S, I]) run() {
 	t := m.next
 	for p := range m.in {
 		p := driftback.Participant(p)
-		if err := m.inputs.Parse(m.archive.Input(p, t), &m.in[p]); err != nil {
+		if err := m.rules.inputs.Parse(m.archive.Input(p, t), &m.in[p]); err != nil {
 			m.fail(fmt.Errorf("%w: %w", ErrInternal, err)) // it was valid when it came
 			return
 		}
@@ -139,7 +137,7 @@ func (m *Spectator[S, I]) run() {
 
 // fingerprint takes the fingerprint of the state, if it is due.
 func (m *Spectator[S, I]) fingerprint() {
-	if m.ours == nil || m.next%driftback.Tick(m.cfg.FingerprintEvery) != 0 {
+	if m.hasher == nil || m.next%driftback.Tick(m.cfg.FingerprintEvery) != 0 {
 		return
 	}
 	sum := m.sum()
@@ -147,12 +145,9 @@ func (m *Spectator[S, I]) fingerprint() {
 	if m.feeder == nil || m.err != nil || !m.feeder.WantsState() {
 		return
 	}
-	b, err := m.bytes.make(&m.state)
-	if err != nil {
-		m.fail(fmt.Errorf("%w: the state of tick %d cannot be handed over: %w", ErrState, m.next, err))
-		return
+	if err := m.bytes.give(m.feeder, m.next, &m.state, sum, m.controls.at(m.next).begins); err != nil {
+		m.fail(err)
 	}
-	m.feeder.Give(m.next, sum, appendControl(b, m.controls.at(m.next).begins), len(b))
 }
 
 // compare compares fingerprints with those on which the players have agreed.
@@ -165,12 +160,18 @@ func (m *Spectator[S, I]) compare() {
 		ours, have := m.ours.Get(t)
 		theirs, ok := m.archive.Sum(t)
 		if have && ok && ours != theirs {
-			peer, _ := m.follower.Feeder()
-			m.fail(&DesyncError{Tick: t, Peer: peer, Ours: fingerprint.Sum(ours), Theirs: fingerprint.Sum(theirs)})
+			m.differs(t, ours, theirs)
 			return
 		}
 		m.compared = t
 	}
+}
+
+// differs ends the spectator because its state as tick t begins is not the players', as
+// who feeds it tells.
+func (m *Spectator[S, I]) differs(t driftback.Tick, ours, theirs uint64) {
+	peer, _ := m.follower.Feeder()
+	m.fail(&DesyncError{Tick: t, Peer: peer, Ours: fingerprint.Sum(ours), Theirs: fingerprint.Sum(theirs)})
 }
 
 func (m *Spectator[S, I]) sum() uint64 {
@@ -229,15 +230,12 @@ func (m *Spectator[S, I]) Input(p driftback.Participant, t driftback.Tick) (in I
 	if int(p) >= len(m.in) || t < m.archive.Oldest() || t >= m.archive.End() {
 		return in, false
 	}
-	err := m.inputs.Parse(m.archive.Input(p, t), &in)
+	err := m.rules.inputs.Parse(m.archive.Input(p, t), &in)
 	return in, err == nil
 }
 
 // Root returns the fingerprint of the state as a due tick began, while it is kept.
 func (m *Spectator[S, I]) Root(t driftback.Tick) (sum fingerprint.Sum, ok bool) {
-	if m.ours == nil {
-		return 0, false
-	}
 	v, ok := m.ours.Get(t)
 	return fingerprint.Sum(v), ok
 }

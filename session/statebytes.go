@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/feed"
 	"github.com/driftback/driftback/layout"
 	"github.com/driftback/driftback/transfer"
 	"github.com/driftback/driftback/wire"
@@ -36,6 +38,16 @@ func (c stateBytes[S]) make(s *S) ([]byte, error) {
 		err = fmt.Errorf("it made %d bytes, and 1 to %d can be handed over", len(b), wire.MaxTransferState)
 	}
 	return b, err
+}
+
+// give gives a feeder the state as due tick t begins, and what belongs to it.
+func (c stateBytes[S]) give(to *feed.Feeder, t driftback.Tick, s *S, sum uint64, control Control) error {
+	b, err := c.make(s)
+	if err != nil {
+		return fmt.Errorf("%w: the state of tick %d cannot be handed over: %w", ErrState, t, err)
+	}
+	to.Give(t, sum, appendControl(b, control), len(b))
+	return nil
 }
 
 // parse fills s, and returns what belongs to it.

@@ -8,7 +8,6 @@ import (
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/feed"
 	"github.com/driftback/driftback/fingerprint"
-	"github.com/driftback/driftback/layout"
 	"github.com/driftback/driftback/mesh"
 	"github.com/driftback/driftback/transport"
 	"github.com/driftback/driftback/wire"
@@ -43,8 +42,7 @@ type WatchConfig[S any, I comparable] struct {
 // Spectator watches a match. Create it with [Watch].
 type Spectator[S any, I comparable] struct {
 	cfg      WatchConfig[S, I]
-	rules    *Lockstep[S, I] // for the settings, and what is valid
-	inputs   *layout.Layout[I]
+	rules    rules[S, I]
 	hasher   *fingerprint.Hasher[S] // nil: fingerprints are off
 	bytes    stateBytes[S]
 	canParse bool
@@ -61,7 +59,7 @@ type Spectator[S any, I comparable] struct {
 	pass     driftback.Pass
 	controls controls
 	effects  *ledger
-	ours     *feed.Sums     // nil: fingerprints are off
+	ours     *feed.Sums
 	compared driftback.Tick // the newest due tick at which both have been, or that was left out
 
 	events        []Event
@@ -107,8 +105,8 @@ func Watch[S any, I comparable](c WatchConfig[S, I]) (*Spectator[S, I], error) {
 		return nil, fmt.Errorf("session: MaxState is %d bytes: 1 to %d, or 0 for the most", c.MaxState, wire.MaxTransferState)
 	}
 	m := &Spectator[S, I]{cfg: c, state: c.Initial}
-	if m.inputs, err = layout.OfInput[I](); err != nil {
-		return nil, fmt.Errorf("session: an input cannot be sent: %w", err)
+	if m.rules, err = newRules(c.Config); err != nil {
+		return nil, err
 	}
 	if c.FingerprintEvery != None {
 		if m.hasher, err = fingerprint.New[S](); err != nil {
@@ -116,7 +114,6 @@ func Watch[S any, I comparable](c WatchConfig[S, I]) (*Spectator[S, I], error) {
 		}
 	}
 	m.bytes, m.canParse = newStateBytes[S]()
-	m.rules = &Lockstep[S, I]{cfg: c.Config, inputs: m.inputs}
 	m.in = make([]I, len(c.Players))
 	m.status = make([]driftback.Status, len(c.Players))
 	m.events = make([]Event, 0, maxWatchEvents)
@@ -129,12 +126,10 @@ func Watch[S any, I comparable](c WatchConfig[S, I]) (*Spectator[S, I], error) {
 func (m *Spectator[S, I]) connect() (err error) {
 	c := &m.cfg
 	history, every := max(c.History, feed.Room(c.Delay)), max(c.FingerprintEvery, 0)
-	if m.archive, err = feed.NewArchive(len(c.Players), m.inputs.Size(), history, every); err != nil {
+	if m.archive, err = feed.NewArchive(len(c.Players), m.rules.inputs.Size(), history, every); err != nil {
 		return fmt.Errorf("session: %w", err)
 	}
-	if every > 0 {
-		m.ours = feed.NewSums(history, every)
-	}
+	m.ours = feed.NewSums(history, every)
 	hello := mesh.OutsideHello(c.Match, c.Nonce, m.rules.settings(), c.Players)
 	m.follower, err = feed.NewFollower(feed.FollowerConfig{
 		Transport: c.Transport, Hello: hello, Feeders: c.Feeders, Archive: m.archive,

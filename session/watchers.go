@@ -113,12 +113,7 @@ func (m *Lockstep[S, I]) giveState(t driftback.Tick, s *S, sum uint64) {
 	if !ok {
 		return
 	}
-	b, err := w.bytes.make(s)
-	if err != nil {
-		m.check(fmt.Errorf("%w: the state of tick %d cannot be handed over: %w", ErrState, t, err))
-		return
-	}
-	w.feeder.Give(t, sum, appendControl(b, control), len(b))
+	m.check(w.bytes.give(w.feeder, t, s, sum, control))
 }
 
 // endFeed tells the watchers that the match is over.

@@ -30,6 +30,14 @@ const (
 	MaxEntrySize = 3
 )
 
+// Entry returns the entry of the run's tick number i, which counts from 0.
+func (r *Run) Entry(i int) Entry {
+	if len(r.Entries) == 0 {
+		return 0
+	}
+	return Entry(r.Entries[i])
+}
+
 // EntrySpeed returns the entry that sets the speed, from 1 to MaxSpeed eighths of the
 // normal one.
 func EntrySpeed(eighths int) Entry { return entrySpeed + Entry(eighths) }
