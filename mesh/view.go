@@ -229,6 +229,8 @@ func (m *Mesh) sendDecisions() {
 func (m *Mesh) receiveDecide(l *link, d wire.Decide) {
 	v := &m.views
 	switch {
+	case m.phase == Agreeing && m.leavesOut(&d):
+		m.install(d.Value, l.peer) // which ends it
 	case m.phase != Playing:
 		m.refuse(Early)
 	case !m.cfg.PlayOn || d.View == 0:
@@ -246,6 +248,12 @@ func (m *Mesh) receiveDecide(l *link, d wire.Decide) {
 		l.view.known = d.View
 		m.install(d.Value, l.peer)
 	}
+}
+
+// leavesOut reports whether the others have begun, and gone on without this peer before
+// it had heard that everybody was ready.
+func (m *Mesh) leavesOut(d *wire.Decide) bool {
+	return m.cfg.PlayOn && d.View == 1 && m.ill(&d.Value) == "" && m.givenUp(&d.Value).Has(m.cfg.Self)
 }
 
 // behind notes which view a member is in, and reports whether that is an older one.

@@ -33,6 +33,8 @@ type round struct {
 	// suspects are not asked; lost are they and those that the value this peer has
 	// accepted gives up.
 	suspects, lost wire.Peers
+	// bound says that it was begun by one who has accepted a value.
+	bound bool
 	// promises and votes are who has promised and who has accepted.
 	promises, votes wire.Peers
 	held            [driftback.MaxParticipants]driftback.Tick
@@ -118,8 +120,8 @@ func (m *Mesh) prepare(suspects, lost wire.Peers) {
 		return // somebody has used them up
 	}
 	ballot := (highest>>8+1)<<8 | uint64(m.cfg.Self)
-	v.round = round{ballot: ballot, highest: ballot, suspects: suspects, lost: lost, begun: true, begunAt: m.clock}
-	m.promise(ballot, lost, v.acceptedIn != 0)
+	v.round = round{ballot: ballot, highest: ballot, suspects: suspects, lost: lost, bound: v.acceptedIn != 0, begun: true, begunAt: m.clock}
+	m.promise(ballot, lost, v.round.bound)
 	m.ask()
 	m.count(m.cfg.Self, m.answer())
 }
@@ -139,7 +141,7 @@ func (m *Mesh) askOne(l *link) {
 	switch {
 	case l.view.cut || r.suspects.Has(l.peer) || !l.up || !l.greeted:
 	case !r.proposing:
-		m.sendControl(l, wire.Prepare{View: v.number + 1, Ballot: r.ballot, Lost: r.lost, Bound: v.bound})
+		m.sendControl(l, wire.Prepare{View: v.number + 1, Ballot: r.ballot, Lost: r.lost, Bound: r.bound})
 	case !m.givenUp(&r.value).Has(l.peer):
 		m.sendControl(l, wire.Propose{View: v.number + 1, Ballot: r.ballot, Value: r.value})
 	}

@@ -105,6 +105,7 @@ func (p *peer[S, I]) checkEnd() {
 			p.breaks(RuleEnd, p.next, "it has finished with tick %d next and tick %d confirmed, and not at tick %d", p.next, p.final, last)
 		}
 		p.checkFinished()
+		m.unheard(p)
 		return
 	}
 	if errors.Is(p.err, session.ErrInternal) {

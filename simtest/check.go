@@ -222,6 +222,9 @@ func (m *match[S, I]) watchProgress() {
 		w.at, w.final, w.full = now, slowest.final, m.overflowed()
 	}
 	patience := m.outlook.patience + m.outlook.losing
+	if m.muddled {
+		patience = max(patience, slowest.bound()) // it may still be joining, and whom it waits for is lost
+	}
 	if m.hardOfHearing() && slowest.final == driftback.Tick(m.s.Ticks) {
 		patience += 2 * m.s.silence() // the last word of a peer that is done may be lost
 	}

@@ -121,13 +121,7 @@ func (s *Scenario) shortest(p *Peer) int {
 
 // generateDelays has the input delays of some scenarios change.
 func (g *generator) generateDelays() {
-	d := draw{random(g.s.Seed, streamDelays, 0)}
-	if d.Chance(1, 5) {
-		g.s.DelayEvery = pick(&d, 5, 20, 100)
-	}
-	if g.s.validateDelays() != nil {
-		g.s.DelayEvery = 0
-	}
+	g.everySoOften(&g.s.DelayEvery, streamDelays, g.s.validateDelays, 5, 20, 100)
 }
 
 // validateDelays refuses what would have to know for which tick something is published.

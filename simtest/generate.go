@@ -40,6 +40,18 @@ func (shape Shape) Generate(seed uint64) Scenario {
 	return g.s
 }
 
+// everySoOften has something happen in one of five scenarios on one tick of so many,
+// unless that is refused beside the rest. It draws from a sequence of its own.
+func (g *generator) everySoOften(every *int, stream uint64, refused func() error, choices ...int) {
+	d := draw{random(g.s.Seed, stream, 0)}
+	if d.Chance(1, 5) {
+		*every = pick(&d, choices...)
+	}
+	if refused() != nil {
+		*every = 0
+	}
+}
+
 // generate returns the scenario of a seed in which everybody is honest.
 func generate(seed uint64, of Shape) generator {
 	shape := random(seed, streamShape, 0)

@@ -41,19 +41,13 @@ func (s *Scenario) deed(q int, t driftback.Tick) (d deed) {
 
 // generatePauses has the peers of some scenarios pause, resume and change the speed.
 func (g *generator) generatePauses() {
-	d := draw{random(g.s.Seed, streamPauses, 0)}
-	if d.Chance(1, 5) {
-		g.s.PauseEvery = pick(&d, 4, 30, 100)
-	}
-	if g.s.validatePauses() != nil {
-		g.s.PauseEvery = 0
-	}
+	g.everySoOften(&g.s.PauseEvery, streamPauses, g.s.validatePauses, 4, 30, 100)
 }
 
 // validatePauses refuses what other rules do not know: they take a tick to be run.
 func (s *Scenario) validatePauses() error {
-	if s.PauseEvery > 0 && (s.EffectTolerance > 0 || s.PlayOn || s.hasNature(hostile) || s.has(Diverge)) {
-		return errors.New("simtest: pauseEvery is set, and effectTolerance, playOn, or a fault that is hostile or diverges: one of them is allowed")
+	if s.PauseEvery > 0 && (s.EffectTolerance > 0 || s.hasNature(hostile) || s.has(Diverge)) {
+		return errors.New("simtest: pauseEvery is set, and effectTolerance, or a fault that is hostile or diverges: one of them is allowed")
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package simtest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/driftback/driftback"
@@ -31,6 +32,14 @@ func (m *match[S, I]) gone(p driftback.Peer, mayBeLost bool) {
 		c.elsewhere = append(c.elsewhere, is(session.ErrPeerLost))
 	}
 	m.plant(c)
+}
+
+// unheard plants that whoever has not begun to play by the time that p, which could wait
+// for it no longer, has finished may never hear of that.
+func (m *match[S, I]) unheard(p *peer[S, I]) {
+	if slices.ContainsFunc(m.peers, func(q *peer[S, I]) bool { return !q.playing && (p.missed[q.self] || !p.view.members[q.self]) }) {
+		m.plant(cause{at: []driftback.Peer{p.self}, wrong: m.lostWrongly, elsewhere: []like{is(session.ErrNeverJoined)}, may: true})
+	}
 }
 
 // lostWrongly returns why a peer may not call another lost, or say that it never joined.

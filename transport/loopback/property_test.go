@@ -74,6 +74,26 @@ func TestAnythingMayHappenToAnybody(t *testing.T) {
 			w.ends[i] = w.net.Open(driftback.Peer(i))
 		}
 		w.net.Advance(0)
+		sendReliably := func(i, j, size, messages int) {
+			b := make([]byte, size)
+			for range messages {
+				binary.LittleEndian.PutUint64(b, w.sent[i][j])
+				switch err := w.ends[i].SendReliable(driftback.Peer(j), b); {
+				case !w.up[i][j]:
+					require.ErrorIs(w.t, err, transport.ErrNoLink)
+				case err != nil:
+					require.ErrorIs(w.t, err, transport.ErrFull)
+					fulls++
+				default:
+					w.sent[i][j]++
+				}
+			}
+		}
+		if rapid.Bool().Draw(t, "begins with a full queue") {
+			w.receiveAll()
+			require.True(t, w.up[0][1])
+			sendReliably(0, 1, 8, loopback.MaxReliableMessages+1)
+		}
 		peer := rapid.IntRange(0, people-1)
 		way := func(t *rapid.T) (i, j int) {
 			i = peer.Draw(t, "from")
@@ -116,19 +136,8 @@ func TestAnythingMayHappenToAnybody(t *testing.T) {
 				if w.ends[i] == nil {
 					return
 				}
-				b := make([]byte, rapid.SampledFrom([]int{8, transport.MaxReliable}).Draw(t, "size"))
-				for range rapid.SampledFrom([]int{1, 20}).Draw(t, "messages") {
-					binary.LittleEndian.PutUint64(b, w.sent[i][j])
-					switch err := w.ends[i].SendReliable(driftback.Peer(j), b); {
-					case !w.up[i][j]:
-						require.ErrorIs(t, err, transport.ErrNoLink)
-					case err != nil:
-						require.ErrorIs(t, err, transport.ErrFull)
-						fulls++
-					default:
-						w.sent[i][j]++
-					}
-				}
+				size := rapid.SampledFrom([]int{8, transport.MaxReliable}).Draw(t, "size")
+				sendReliably(i, j, size, rapid.SampledFrom([]int{1, 20}).Draw(t, "messages"))
 			},
 			"impair": func(t *rapid.T) {
 				i, j := way(t)
