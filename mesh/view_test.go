@@ -191,3 +191,32 @@ func TestWhoIsLeftOutFollowsFromWhoHearsWhom(t *testing.T) {
 		})
 	}
 }
+
+func TestWhoIsCutBeforeItPlaysEndsByName(t *testing.T) {
+	for name, c := range map[string]struct {
+		view uint64
+		lost driftback.Participant
+		ends bool
+	}{
+		"without it":                 {1, 2, true},
+		"without another":            {1, 1, false},
+		"in a view that comes later": {2, 2, false},
+		"without one that is nobody": {1, 9, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMatch(t, 3, func(c *Config) { c.PlayOn = true })
+			m.connect()
+			late := m.seats[2]
+			for late.mesh.Phase() != Agreeing {
+				m.turn()
+			}
+			late.says(m.seats[0], wire.Decide{View: c.view, Value: wire.Value{Cuts: []wire.Cut{{Participant: c.lost}}}})
+			if !c.ends {
+				require.Equal(t, Agreeing, late.mesh.Phase())
+				require.EqualValues(t, 1, late.mesh.Refused()[Early])
+				return
+			}
+			require.ErrorIs(t, late.mesh.Err(), ErrCutOff, "the others wait for it no longer, and never answer it again")
+		})
+	}
+}
