@@ -115,6 +115,27 @@ func TestInputsOfAGameThatHasSlowedDownWaitNoLongerThanATurn(t *testing.T) {
 	require.EqualValues(t, 9, b.mesh.Held(0))
 }
 
+func TestInputsOfAGameThatRunsFasterGoAfterAsManyTicks(t *testing.T) {
+	m := turned(t, 4, 8, nil)
+	a := m.seats[0]
+	for range 40 {
+		m.now += frame / 4
+		a.publish(1)
+		a.turn()
+	}
+	require.Len(t, a.packets(), 10)
+}
+
+func TestInputsThatGoBeforeTheirTurnAreNotAloneEither(t *testing.T) {
+	m := turned(t, 4, 8, func(c *Config) { c.Redundancy = 3 })
+	a := m.seats[0]
+	a.publish(1)
+	m.turns(4)
+	list := a.packets()
+	require.Len(t, list, 1)
+	require.Equal(t, []wire.Run{of(0, 6, 3)}, list[0].Runs)
+}
+
 func TestWhoeverCannotGoOnSendsWhatItHasOnceInATurn(t *testing.T) {
 	m := turned(t, 10, 8, nil)
 	a, b := m.seats[0], m.seats[1]
@@ -200,31 +221,6 @@ func TestWhatAPacketCannotHoldDoesNotWaitForATurn(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestFingerprintsThatWaitForATurnAreNotRepeatedMeanwhile(t *testing.T) {
-	repeated := func(k int) (n int) {
-		m := playing(t, 2, func(c *Config) {
-			c.FingerprintEvery, c.History, c.PublishEvery, c.TickLength = 8, 1000, k, frame
-		})
-		for range 400 {
-			for _, s := range m.seats {
-				s.publish(1)
-			}
-			m.turn()
-			for _, s := range m.seats {
-				if due, ok := s.mesh.Due(); ok && due <= s.mesh.Confirmed() {
-					require.NoError(t, s.mesh.Fingerprint(due, uint64(due)))
-				}
-			}
-		}
-		for _, p := range m.seats[0].packets() {
-			n += len(p.Sums.List)
-		}
-		return n
-	}
-	require.InDelta(t, 400/8, repeated(1), 2)
-	require.InDelta(t, 400/8, repeated(15), 4)
 }
 
 func TestTurnsThatCannotWorkAreRefusedByName(t *testing.T) {
