@@ -115,14 +115,14 @@ type Config[S any, I comparable] struct {
 	// the match waits for it.
 	Redundancy int
 	// PublishEvery is after how many ticks this peer's new inputs go out, all of them
-	// together, for a game or a link to which fewer and larger packets matter more than a few ticks: 1 to
+	// together, where fewer and larger packets matter more than a few ticks: 1 to
 	// mesh.MaxPublishEvery, 0 is 1. At the normal speed they may last mesh.MaxTurn, and a
-	// quarter of PeerTimeout. Everything else waits as long too: what is acknowledged, what is
-	// repeated after a loss, a pause. An input comes up to PublishEvery-1 ticks later by it. The others predict
-	// them, or wait where they may not: every InputDelay and the PredictionWindow together must be at
-	// least PublishEvery ticks, and more by what the link takes, or else each turn stalls. A peer
-	// that waits itself sends at once what it has, but not more than once in so many ticks' time.
-	// Peers may differ.
+	// quarter of PeerTimeout. What is acknowledged, or repeated after a loss, waits as long; what
+	// goes to those who watch does not. An input comes up to PublishEvery-1 ticks later by
+	// it: each InputDelay and the PredictionWindow must together be as many ticks and what the
+	// link takes, or the others stall in each turn, and New refuses less than PublishEvery. A peer
+	// that stalls sends at once what it has, but not twice in the time of so many
+	// ticks. Peers may differ.
 	PublishEvery int
 	// PeerTimeout is for how long a peer may be silent before the match stalls, 0 is
 	// DefaultPeerTimeout, None is for ever. A peer with nothing to say still speaks
