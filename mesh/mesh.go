@@ -73,6 +73,7 @@ type Mesh struct {
 	last         driftback.Tick // where this peer is going to finish; 0: not known
 	dispute      dispute
 	views        views
+	turns        turns
 	pace         ownPace
 
 	avoid         string // the tag of the match before, in hexadecimal; "": there was none
@@ -96,7 +97,7 @@ func New(c Config) (*Mesh, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	m := &Mesh{cfg: c, span: driftback.Tick(2*(c.Window+MaxDelay) + 1)}
+	m := &Mesh{cfg: c, span: driftback.Tick(2*(c.Window+MaxDelay) + 1), turns: c.newTurns()}
 	m.cfg.Players = slices.Clone(c.Players)
 	m.cfg.Delays = slices.Clone(c.Delays)
 	m.cfg.Settings = withRoster(c.Settings, c.Players)
@@ -123,7 +124,7 @@ func New(c Config) (*Mesh, error) {
 			continue
 		}
 		ticks := func() []driftback.Tick { return make([]driftback.Tick, len(m.own)) }
-		l := link{peer: peer, acked: ticks(), told: ticks(), sent: ticks()}
+		l := link{peer: peer, acked: ticks(), told: ticks(), sent: ticks(), hurriedAt: -m.turns.length}
 		if c.Buggify.Fires(buggify.LateNumbers) {
 			l.meter.next = math.MaxUint16 - 99
 		}

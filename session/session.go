@@ -72,6 +72,7 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 	m.mesh, err = mesh.New(mesh.Config{
 		Transport: c.Transport, Self: c.Self, Players: c.Players,
 		Stride: m.inputs.Size(), Delays: c.InputDelays, Window: int(c.window()), Redundancy: c.Redundancy,
+		PublishEvery: c.PublishEvery, TickLength: time.Second / time.Duration(c.TickRate),
 		FingerprintEvery: c.FingerprintEvery, History: c.History,
 		Match: c.Match, Settings: m.settings(), Nonce: c.Nonce,
 		PeerTimeout: c.PeerTimeout, RejoinGrace: c.RejoinGrace, JoinTimeout: c.JoinTimeout,
@@ -334,6 +335,7 @@ func (m *Lockstep[S, I]) within(t driftback.Tick) bool {
 func (m *Lockstep[S, I]) stall(t driftback.Tick) {
 	m.stalled++
 	m.paced(true)
+	m.mesh.Hurry()
 	m.await()
 	if m.cfg.AtLimit == Halt && !m.within(t) {
 		why := fmt.Sprintf("tick %d is %d ticks beyond the confirmed tick %d, waiting for participants %v",
