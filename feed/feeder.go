@@ -8,6 +8,7 @@ import (
 
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/mesh"
+	"github.com/driftback/driftback/transfer"
 	"github.com/driftback/driftback/transport"
 	"github.com/driftback/driftback/wire"
 )
@@ -74,11 +75,12 @@ type Feeder struct {
 
 // state is one that can be handed over.
 type state struct {
-	id    uint64
-	tick  driftback.Tick
-	sum   uint64
-	bytes []byte // the state's, then the log's
-	size  int    // of the state
+	id     uint64
+	tick   driftback.Tick
+	sum    uint64
+	source transfer.Source // of the state's bytes, then the log's
+	size   int             // of the state
+	log    int
 }
 
 // NewFeeder returns a feeder that lets nobody in before the match has begun.
@@ -103,11 +105,13 @@ func (f *Feeder) Begin(seed, state uint64, hasState bool) {
 // WantsState reports whether a watcher waits for a state.
 func (f *Feeder) WantsState() bool { return f.wants && f.pending == nil && !f.ended }
 
-// Give takes the state as due tick t begins, with its fingerprint: the bytes of the state,
-// size of them, and then those of the log that belongs to it. The feeder keeps them.
-func (f *Feeder) Give(t driftback.Tick, sum uint64, bytes []byte, size int) {
+// Give takes the state as due tick t begins, with its fingerprint: where the bytes of the
+// state come from, size of them, and then those of the log that belongs to it. Each
+// watcher has them made for itself, as they go out to it, so that source is asked for
+// places in any order. The feeder keeps it.
+func (f *Feeder) Give(t driftback.Tick, sum uint64, source transfer.Source, size, log int) {
 	f.blobs++
-	f.pending = &state{id: f.blobs<<32 ^ f.cfg.Hello.Nonce, tick: t, sum: sum, bytes: bytes, size: size}
+	f.pending = &state{id: f.blobs<<32 ^ f.cfg.Hello.Nonce, tick: t, sum: sum, source: source, size: size, log: log}
 	f.wants = false
 }
 

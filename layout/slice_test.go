@@ -267,6 +267,22 @@ func TestParseFromRefusesWhatParseRefusesAndSetsNothing(t *testing.T) {
 	require.ErrorIs(t, l.ParseFrom(r, v), broken)
 }
 
+func TestParseFromCutsNoFieldWhereAPortionEnds(t *testing.T) {
+	type world struct {
+		Head  bool
+		Force [3 * portion / 8]float64
+	}
+	l, err := Of[world]()
+	require.NoError(t, err)
+	v, back := new(world), new(world)
+	for i := range v.Force {
+		v.Force[i] = math.NaN()
+	}
+	b := l.Append(nil, v)
+	require.NoError(t, l.ParseFrom(sectionOf(b), back))
+	require.True(t, bytes.Equal(b, l.Append(nil, back)))
+}
+
 // failing reads nothing beyond the first portion.
 type failing struct {
 	io.ReaderAt
