@@ -127,6 +127,7 @@ func (f *Feeder) Poll(now time.Duration, agreed driftback.Tick) {
 	if f.pending != nil && f.pending.tick <= agreed {
 		f.state, f.pending = f.pending, nil
 	}
+	f.letGo()
 	for i := 0; i < len(f.watchers); i++ {
 		w := f.watchers[i]
 		w.silence += passed
@@ -145,12 +146,18 @@ func (f *Feeder) Poll(now time.Duration, agreed driftback.Tick) {
 
 // stateFor returns a state to begin a feed with, or nil and asks for one.
 func (f *Feeder) stateFor() *state {
-	if s := f.state; s != nil && s.tick >= f.archive.Oldest() && f.archive.End()-s.tick <= min(fresh, f.archive.mask/2) {
-		return s
+	if f.state == nil {
+		f.wants = f.pending == nil
 	}
-	f.state = nil
-	f.wants = f.pending == nil
-	return nil
+	return f.state
+}
+
+// letGo lets go of a state that is too old to begin with. Those who are being handed it
+// go on.
+func (f *Feeder) letGo() {
+	if s := f.state; s != nil && (s.tick < f.archive.Oldest() || f.archive.End()-s.tick > min(fresh, f.archive.mask/2)) {
+		f.state = nil
+	}
 }
 
 // Finish says that the match is over at tick at, with the fingerprint of the state then, if
