@@ -108,11 +108,20 @@ func (f *Feeder) WantsState() bool { return f.wants && f.pending == nil && !f.en
 // Give takes the state as due tick t begins, with its fingerprint: where the bytes of the
 // state come from, size of them, and then those of the log that belongs to it. Each
 // watcher has them made for itself, as they go out to it, so that source is asked for
-// places in any order. The feeder keeps it.
-func (f *Feeder) Give(t driftback.Tick, sum uint64, source transfer.Source, size, log int) {
+// places in any order. The feeder keeps it while Uses says so of id.
+func (f *Feeder) Give(t driftback.Tick, sum uint64, source transfer.Source, size, log int) (id uint64) {
 	f.blobs++
 	f.pending = &state{id: f.blobs<<32 ^ f.cfg.Hello.Nonce, tick: t, sum: sum, source: source, size: size, log: log}
 	f.wants = false
+	return f.pending.id
+}
+
+// Uses reports whether the source of a state that was given may be asked again.
+func (f *Feeder) Uses(id uint64) bool {
+	if f.state != nil && f.state.id == id || f.pending != nil && f.pending.id == id {
+		return true
+	}
+	return slices.ContainsFunc(f.watchers, func(w *watcher) bool { return w.sender != nil && w.sender.Offer().ID == id })
 }
 
 // Watchers returns how many watch.
