@@ -19,7 +19,7 @@ func run(ops []op, m mode, b, mem []byte, at, from int) int {
 	for i := range ops {
 		o := &ops[i]
 		at, from := at+o.at, from+o.mem
-		bad := -1
+		var bad int
 		if o.body == nil {
 			bad = o.run(m, b, mem, at, from, o, 1)
 		} else {

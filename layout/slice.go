@@ -128,7 +128,7 @@ func between(ops []op, m mode, b, mem []byte, lo, at, from int) int {
 		if at >= hi {
 			break
 		}
-		bad := -1
+		var bad int
 		if o.body == nil {
 			bad = o.clipped(m, b, mem, lo, at, from)
 		} else {
@@ -164,7 +164,8 @@ func (o *op) repeated(m mode, b, mem []byte, lo, at, from int) int {
 	hi := lo + len(b)
 	for k := max(lo-at, 0) / o.atStep; k < o.count && at+k*o.atStep < hi; {
 		elem, elemFrom := at+k*o.atStep, from+k*o.memStep
-		n, bad := min((hi-elem)/o.atStep, o.count-k), -1
+		var bad int
+		n := min((hi-elem)/o.atStep, o.count-k)
 		if elem >= lo && n > 0 {
 			bad = o.times(n, m, b, mem, elem-lo, elemFrom)
 		} else {
