@@ -140,7 +140,9 @@ type Config[S any, I comparable] struct {
 	// of a state go to each of them in a second, at least feed.MinRate; 0 is
 	// feed.DefaultRate. One that does not acknowledge what it is sent for PeerTimeout is
 	// dropped, as is one that floods; nobody ever waits for a watcher. Peers may differ.
-	// The inputs of History ticks are kept for them.
+	// The inputs of History ticks are kept for them, and the memory of one state, into which
+	// one that is handed over is copied: its bytes are made as they go out. Where a state
+	// has bytes of its own, all are made at once.
 	MaxWatchers, WatchRate int
 
 	// Predict guesses an input from the participant's newest confirmed one, which is

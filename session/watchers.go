@@ -38,7 +38,9 @@ func (m *Lockstep[S, I]) letWatch() (err error) {
 	}
 	w := &watchers[S]{}
 	can := false
-	w.bytes, can = newStateBytes[S]()
+	if w.bytes, can = newStateBytes[S](); can && m.hasher != nil {
+		w.bytes.ready(m.loop.State())
+	}
 	w.archive, err = feed.NewArchive(len(m.cfg.Players), m.inputs.Size(), m.cfg.History, max(m.cfg.FingerprintEvery, 0))
 	if err != nil {
 		return fmt.Errorf("session: History is %d ticks: %w", m.cfg.History, err)
