@@ -347,3 +347,10 @@ func sliderChangesTheLink(t *testing.T, b, other *tab) {
 	require.Equal(t, "bot", eval[string](b, `driftback.frame.hands`), "a slider's arrows are not the game's")
 	eval[bool](b, `document.activeElement.blur(), true`)
 }
+
+// pictureFits waits until the picture on a page of the given width has as many pixels as
+// are shown of it.
+func pictureFits(b *tab, width int) {
+	b.t.Helper()
+	b.until(fmt.Sprintf(`((c) => c.clientWidth <= %d && c.width === Math.round(c.clientWidth * devicePixelRatio))(document.getElementById('stage'))`, width))
+}

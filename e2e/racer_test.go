@@ -82,6 +82,7 @@ func TestTheRacer(t *testing.T) {
 		third.resize(360, 740)
 		defer third.resize(1280, 720)
 		require.LessOrEqual(t, eval[int](third, `document.documentElement.scrollWidth`), 360)
+		pictureFits(third, 360)
 	})
 	part("nothing was complained about", func(t *testing.T) {
 		for _, b := range tabs {
