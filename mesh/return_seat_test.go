@@ -5,7 +5,6 @@ import (
 	"errors"
 	"hash/maphash"
 	"slices"
-	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -45,7 +44,8 @@ type player struct {
 	next  driftback.Tick // the tick that its game is going to run
 	done  driftback.Tick // the ticks that have been compared
 	hash  uint64
-	waits int // turns in which it played and could not go on
+	waits int  // turns in which it played and could not go on
+	quiet bool // it plays nothing more
 
 	// Who comes back:
 	config     Config
@@ -223,7 +223,7 @@ func (p *player) turn() {
 	if p.mesh.Phase() == Agreeing && !p.mesh.start.ready {
 		require.NoError(p.match.t, p.mesh.Begin(1, true))
 	}
-	if p.mesh.Phase() == Playing {
+	if p.mesh.Phase() == Playing && !p.quiet {
 		p.compare()
 		p.play()
 	}
@@ -340,7 +340,10 @@ func (p *player) watch() {
 		p.applied = p.match.now
 		for peer := range driftback.Peer(len(p.table.players)) {
 			if p.up[peer] {
-				b, err := wire.AppendControl(nil, wire.Apply{Match: p.config.Match, Nonce: p.config.Nonce, Delays: ReturnHello(&p.config).Delays})
+				b, err := wire.AppendControl(nil, ReturnHello(&p.config))
+				require.NoError(p.match.t, err)
+				p.SendReliable(peer, b)
+				b, err = wire.AppendControl(nil, wire.Apply{Match: p.config.Match, Nonce: p.config.Nonce, Delays: ReturnHello(&p.config).Delays})
 				require.NoError(p.match.t, err)
 				p.SendReliable(peer, b)
 			}
@@ -363,7 +366,3 @@ func (tb *table) members() (list []*player) {
 	}
 	return list
 }
-
-func (p *player) confirmedAt() driftback.Tick { return p.mesh.Confirmed() }
-
-var _ = testing.Short

@@ -14,8 +14,12 @@ import (
 // that goes on.
 const returnSetting = "returns"
 
-// errReturned is why the link to who came back is down for the floor above.
-var errReturned = errors.New("mesh: it plays again")
+// errReturned and errReplaced are why the link to who came back is down for the floor
+// above.
+var (
+	errReturned = errors.New("mesh: it plays again")
+	errReplaced = errors.New("mesh: another process has come in its place")
+)
 
 // returning is what is known about a peer that comes back as another process.
 type returning struct {
@@ -142,12 +146,17 @@ func (m *Mesh) receiveReturning(l *link, msg transport.Message) (taken bool) {
 		}
 		return true
 	case wire.Hello:
-		if !l.view.fresh {
-			if c.Nonce == l.hello.Nonce && !l.greeted {
-				m.feed(l, &c)
-			}
+		switch {
+		case l.view.fresh && c.Nonce == l.view.hello.Nonce, l.greeted && c.Nonce == l.hello.Nonce:
+			return true // it says so until it is let in
+		case l.view.fresh:
+			m.unfeed(l, errReplaced)
+			l.view.fresh = false
 			return false
+		case c.Nonce == l.hello.Nonce:
+			m.feed(l, &c)
 		}
+		return false
 	case wire.Leave:
 		m.handOn(l, msg)
 		if l.view.fresh {
