@@ -16,16 +16,15 @@ import (
 )
 
 // A table is a match whose seats play as sessions do, and whose processes can be lost and
-// come back. It knows what everybody must hold: the inputs of a tick are those that its
-// first seat confirmed, and each of them is what its owner's script says, or neutral where the
-// status says that nobody plays.
+// come back. Each input that is confirmed must be what its owner's script says, or neutral
+// where the status says that nobody plays; and all members must have confirmed the same.
 type table struct {
 	*match
 	delay   driftback.Tick
 	players []*player // by peer
-	ledger  []confirmed
 	nonces  uint64
 	latency func() time.Duration
+	loses   func() bool // whether a datagram is lost; nil: none is
 	seed    maphash.Seed
 }
 
@@ -42,10 +41,12 @@ type player struct {
 	*seat
 	table *table
 	next  driftback.Tick // the tick that its game is going to run
-	done  driftback.Tick // the ticks that have been compared
+	done  driftback.Tick // the ticks that have been looked at
 	hash  uint64
-	waits int  // turns in which it played and could not go on
-	quiet bool // it plays nothing more
+	log   []confirmed    // what it has confirmed
+	start driftback.Tick // from here on
+	waits int            // turns in which it played and could not go on
+	quiet bool           // it plays nothing more
 
 	// Who comes back:
 	config     Config
@@ -114,6 +115,7 @@ func (p *player) fresh(c Config) {
 	p.up, p.last, p.fed = map[driftback.Peer]bool{}, map[driftback.Peer]time.Duration{}, map[driftback.Peer]int{}
 	p.welcome, p.applied, p.closed = nil, -time.Hour, false
 	p.next, p.done, p.hash, p.waits, p.early = 0, 0, 0, 0, 0
+	p.log, p.start = nil, 0
 	p.eventsSeen = nil
 }
 
@@ -149,7 +151,7 @@ func (tb *table) relink(a, b *player) {
 // Send and SendReliable are the transport's, with latency.
 func (p *player) Send(to driftback.Peer, b []byte) {
 	far := p.table.players[to]
-	if far.closed || p.apart[to] {
+	if far.closed || p.apart[to] || p.table.loses != nil && p.table.loses() {
 		return
 	}
 	far.arrives(p, transport.Datagram, b)
@@ -278,17 +280,37 @@ func (p *player) compare() {
 			c.inputs, c.statuses = append(c.inputs, in), append(c.statuses, status)
 		}
 		c.hash = p.hash
-		if int(p.done) == len(tb.ledger) {
-			tb.ledger = append(tb.ledger, c)
-		} else {
-			require.Equal(tb.t, tb.ledger[p.done], c, "peer %d at tick %d", p.self, p.done)
+		p.log = append(p.log, c)
+		p.hash = c.after(tb)
+	}
+}
+
+// after returns the hash of all up to the tick itself.
+func (c *confirmed) after(tb *table) uint64 {
+	b := append(bytes.Join(c.inputs, nil), byte(c.hash), byte(c.hash>>8), byte(c.hash>>16), byte(c.hash>>24))
+	for _, s := range c.statuses {
+		b = append(b, byte(s))
+	}
+	return maphash.Bytes(tb.seed, b)
+}
+
+// agree requires that all who are in the newest view have confirmed the same.
+func (tb *table) agree() {
+	tb.t.Helper()
+	members := tb.members()
+	for _, p := range members {
+		a := members[0]
+		for t := max(a.start, p.start); t < min(a.done, p.done); t++ {
+			x, y := a.log[t-a.start], p.log[t-p.start]
+			if x.hash != y.hash || x.after(tb) != y.after(tb) {
+				tb.t.Fatalf("peers %d and %d have confirmed different things for tick %d: %+v and %+v", a.self, p.self, t, x, y)
+			}
 		}
-		p.hash = maphash.Bytes(tb.seed, append(bytes.Join(c.inputs, nil), byte(p.hash), byte(p.hash>>8), byte(p.hash>>16)))
 	}
 }
 
 // watch is what the floor above does for who comes back: it says hello and applies, and
-// resumes with the first welcome from what its feed, which is the ledger, has come to.
+// resumes with the first welcome from what its feed, which is a member's log, has come to.
 func (p *player) watch() {
 	for {
 		msg, ok := p.Receive()
@@ -312,22 +334,19 @@ func (p *player) watch() {
 			}
 		}
 	}
-	first := max(0, driftback.Tick(len(p.table.ledger))-p.lag)
-	if p.welcome != nil {
-		// A feed has no more than its feeder had confirmed, which may be beyond the tick from
-		// which on this one plays: the feeder waits there.
+	members := p.table.members()
+	if p.welcome != nil && len(members) > 0 {
+		feeder := members[0]
+		first := max(feeder.start, feeder.done-p.lag)
 		m, err := Resume(p.config, *p.welcome, p.from, first)
 		if errors.Is(err, ErrBehind) {
 			p.early++
 			return
 		}
 		require.NoError(p.match.t, err)
-		p.mesh, p.next, p.done = m, first, first
-		if int(first) < len(p.table.ledger) {
-			p.hash = p.table.ledger[first].hash
-		} else {
-			last := p.table.ledger[first-1]
-			p.hash = maphash.Bytes(p.table.seed, append(bytes.Join(last.inputs, nil), byte(last.hash), byte(last.hash>>8), byte(last.hash>>16)))
+		p.mesh, p.next, p.done, p.start, p.hash = m, first, first, first, feeder.hash
+		if first < feeder.done {
+			p.hash = feeder.log[first-feeder.start].hash
 		}
 		for _, l := range m.Peers() {
 			if p.up[l] {

@@ -48,7 +48,8 @@ func TestAPeerThatWasCutComesBackAndPlays(t *testing.T) {
 			require.Zero(t, p.waits, "peer %d", p.self)
 			require.Greater(t, p.mesh.Agreed(), from)
 		}
-		for at, c := range tb.ledger {
+		tb.agree()
+		for at, c := range a.log {
 			want := driftback.Playing
 			if at := driftback.Tick(at); cut <= at && at < from {
 				want = driftback.Replaced
@@ -78,6 +79,7 @@ func (tb *table) settled(view int) {
 		require.Equal(tb.t, view, p.mesh.View(), "peer %d", p.self)
 		require.Greater(tb.t, p.mesh.Confirmed(), before+60, "peer %d", p.self)
 	}
+	tb.agree()
 }
 
 func TestNobodyWaitsForWhoComesBackOverASlowLink(t *testing.T) {
@@ -271,9 +273,8 @@ func TestAMatchWithOneWhoCameBackEndsForAll(t *testing.T) {
 	for i, p := range tb.players {
 		p.config.Match, p.mesh = 8, again[i]
 	}
-	tb.ledger = nil
 	for _, p := range tb.players {
-		p.next, p.done, p.hash, p.quiet = 0, 0, 0, false
+		p.next, p.done, p.start, p.hash, p.log, p.quiet = 0, 0, 0, 0, nil, false
 	}
 	tb.turns(100)
 	for _, p := range tb.players {
