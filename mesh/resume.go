@@ -3,6 +3,7 @@ package mesh
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/wire"
@@ -88,7 +89,9 @@ func hasNonce(w *wire.Welcome, peer driftback.Peer) bool {
 // back: those that participants gave before they were cut.
 func (m *Mesh) behindTick(w *wire.Welcome) (t driftback.Tick) {
 	for _, c := range w.Value.Cuts {
-		t = max(t, c.Tick)
+		if !slices.ContainsFunc(w.Absences, func(a wire.Absence) bool { return a.Participant == c.Participant && a.To == c.Tick }) {
+			t = max(t, c.Tick)
+		}
 	}
 	for _, a := range w.Absences {
 		t = max(t, a.From)
@@ -115,7 +118,7 @@ func (m *Mesh) resume(w *wire.Welcome, first, t driftback.Tick) {
 		h := &m.histories[p]
 		m.delays[p] = w.Delays[p].Ticks
 		h.begin(first)
-		for to := m.joined(driftback.Participant(p)); v.cuts[p] == never && h.held < to; {
+		for to := m.joined(driftback.Participant(p)); h.held < to; {
 			h.append(v.neutral)
 		}
 	}

@@ -245,7 +245,7 @@ func (p *player) play() {
 			break
 		}
 		for _, own := range m.own {
-			if t := p.next + p.table.delay; t >= m.From() {
+			for t := m.Held(own); t <= p.next+p.table.delay; t++ {
 				require.NoError(p.match.t, m.Publish(own, t, scripted(own, t, p.config.Stride)))
 			}
 		}
@@ -331,6 +331,10 @@ func (p *player) watch() {
 			require.NoError(p.match.t, err)
 			if w, ok := c.(wire.Welcome); ok && p.welcome == nil {
 				p.welcome, p.from = &w, msg.From
+			}
+			if d, ok := c.(wire.Decide); ok && p.welcome != nil && d.View > p.welcome.View && tickOf(d.Value, driftback.Participant(p.self)) != never {
+				p.closed = true // it was let in, and has been cut since
+				return
 			}
 		}
 	}

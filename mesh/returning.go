@@ -14,11 +14,12 @@ import (
 // that goes on.
 const returnSetting = "returns"
 
-// errReturned and errReplaced are why the link to who came back is down for the floor
+// errReturned, errReplaced and errLate are why the link to who came back is down for the floor
 // above.
 var (
 	errReturned = errors.New("mesh: it plays again")
 	errReplaced = errors.New("mesh: another process has come in its place")
+	errLate     = errors.New("mesh: it was let in, and did not come in time")
 )
 
 // returning is what is known about a peer that comes back as another process.

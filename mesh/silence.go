@@ -142,7 +142,8 @@ func (m *Mesh) Blocked() bool {
 		return true
 	}
 	for i := range m.links {
-		if m.links[i].interrupted && !m.links[i].view.cut {
+		// For who has been let in and has not come yet, nobody waits before it has to play.
+		if l := &m.links[i]; l.interrupted && !l.view.cut && !l.view.awaits {
 			return true
 		}
 	}

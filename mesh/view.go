@@ -164,6 +164,10 @@ func (m *Mesh) install(value wire.Value, by driftback.Peer) {
 		l.view.deaf, l.view.decidedAt = true, -repeatEvery
 		if before.Has(l.peer) && !v.members.Has(l.peer) {
 			l.view.cut, l.view.owes, l.interrupted, l.balked = true, !l.view.over, false, false
+			if l.view.awaits && !l.view.fresh {
+				m.unfeed(l, errLate)
+			}
+			l.view.awaits = false
 			m.note(Event{Kind: PeerCut, Peer: l.peer, Tick: tickOf(value, l.plays[0])})
 		}
 	}

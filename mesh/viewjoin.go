@@ -186,12 +186,19 @@ func (m *Mesh) joined(p driftback.Participant) driftback.Tick {
 	return 0
 }
 
-// returns ends the absence of participant p with tick t.
-func (v *views) returns(p driftback.Participant, from, t driftback.Tick) {
-	if v.absences[p] = append(v.absences[p], wire.Absence{Participant: p, From: from, To: t}); len(v.absences[p]) > keptAbsences {
-		v.absences[p] = slices.Delete(v.absences[p], 0, 1)
-	}
+// returns ends the absence of participant p with tick t. One that follows another at once
+// is the same one: it came back and was lost again before it had played.
+func (v *views) returns(p driftback.Participant, t driftback.Tick) {
+	list, from := v.absences[p], v.cuts[p]
 	v.cuts[p] = never
+	if last := len(list) - 1; last >= 0 && list[last].To == from {
+		list[last].To = t
+		return
+	}
+	if list = append(list, wire.Absence{Participant: p, From: from, To: t}); len(list) > keptAbsences {
+		list = slices.Delete(list, 0, 1)
+	}
+	v.absences[p] = list
 }
 
 // Joined returns the first tick that participant p plays since it came back last; ok is
@@ -221,7 +228,7 @@ func (m *Mesh) letIn(j *wire.Join) {
 	l := m.linkTo(j.Peer)
 	for i, p := range l.plays {
 		h := &m.histories[p]
-		v.returns(p, v.cuts[p], j.Tick)
+		v.returns(p, j.Tick)
 		m.delays[p] = j.Delays[i].Ticks
 		h.limit = never
 		for h.held < j.Tick {
