@@ -141,7 +141,11 @@ func (m *Mesh) resume(w *wire.Welcome, first, t driftback.Tick) {
 			l.acked[j], l.told[j], l.sent[j] = t, t, t
 		}
 		if m.prints.every != 0 {
-			l.prints.restart(m.prints.after(t))
+			since := t
+			for _, p := range l.plays { // what it has run before that it does not tell
+				since = max(since, m.joined(p))
+			}
+			l.prints.restart(m.prints.after(since))
 		}
 	}
 	m.prints.agreed = m.prints.next
