@@ -165,6 +165,15 @@ func (m *Mesh) LinkUp(peer driftback.Peer) {
 	}
 }
 
+// Supply gives, after [Resume] and before the first Poll, the input and the entry that
+// participant p gave for the tick before the oldest that is known: first that before the
+// one at which this peer resumed, and so on back. This peer may have been fed with inputs
+// by one who is lost since, that nobody else has. It reports whether there is room for more;
+// a few hundred ticks are enough.
+func (m *Mesh) Supply(p driftback.Participant, in []byte, e wire.Entry) bool {
+	return m.from != 0 && !m.polled && len(in) == m.cfg.Stride && m.histories[p].before(in, e)
+}
+
 // receiveWelcome takes a welcome that comes after the first: it says nothing new.
 func (m *Mesh) receiveWelcome(l *link, w wire.Welcome) {
 	if m.from == 0 || w.Digest != m.digest || w.Seed != m.seed {
