@@ -19,6 +19,7 @@ const (
 	streamDelays
 	streamSkew
 	streamLosses
+	streamWatchers
 )
 
 // random returns the generator for one purpose, and for one thing of its kind.

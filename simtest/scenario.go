@@ -74,6 +74,9 @@ type Scenario struct {
 	// Window and FingerprintEvery are session.Config's: 0 is the default, None is off.
 	Window           int `json:"window,omitzero"`
 	FingerprintEvery int `json:"fingerprintEvery,omitzero"`
+	// History is session.Config's: for how many ticks what is confirmed is kept; 0 is the
+	// default.
+	History int `json:"history,omitzero"`
 	// PeerTimeout is session.Config's, but 0 is for ever.
 	PeerTimeout Micros `json:"peerTimeout,omitzero"`
 	// RejoinGrace and EffectTolerance are session.Config's. HaltAtLimit is an AtLimit of
@@ -98,6 +101,8 @@ type Scenario struct {
 	Faults []Fault `json:"faults,omitempty"`
 	// Cuts are the ticks for which a participant presses the zero input instead.
 	Cuts []Cut `json:"cuts,omitempty"`
+	// Watchers are peers that play nobody and watch.
+	Watchers []Watcher `json:"watchers,omitempty"`
 }
 
 // Peer is one peer: peer i of the match is Peers[i].
@@ -275,6 +280,9 @@ func (s Scenario) Validate() error {
 		return err
 	}
 	if err := s.validatePauses(); err != nil {
+		return err
+	}
+	if err := s.validateWatchers(); err != nil {
 		return err
 	}
 	return s.validateDelays()
