@@ -8,7 +8,7 @@ func (g *generator) watchers() {
 	if !d.Chance(1, 7) || g.s.hasNature(hostile) {
 		return
 	}
-	g.s.History = pick(d, 0, 0, MinHistory, 2*MinHistory)
+	g.s.History = pick(d, 0, MinHistory, MinHistory, 2*MinHistory)
 	for i := range pick(d, 1, 1, 1, 2, 2, 3) {
 		g.s.Watchers = append(g.s.Watchers, g.watcher(i))
 	}

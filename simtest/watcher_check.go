@@ -79,16 +79,11 @@ func (w *watcher[S, I]) check(at time.Duration, r *session.Result, err error) {
 			}
 		}
 	}
-	if feeder, ok := w.session.Feeder(); ok {
-		w.feeder = feeder
-		w.fed = true
-	} else {
-		w.fed = false
-	}
-	switch {
-	case err != nil:
+	if err != nil {
 		w.checkEnd(err)
-	default:
+		return
+	}
+	if w.feeder, w.fed = w.session.Feeder(); m.violation == nil {
 		w.checkProgress(at)
 	}
 }
@@ -290,8 +285,8 @@ func (w *watcher[S, I]) excused(f int) bool {
 	return late || p.gone || p.err != nil && !w.wasFedTo(p.err, p.self)
 }
 
-// wasFedTo reports whether a feeder has fed this watcher to the end of the match, so that it must have
-// seen that.
+// wasFedTo reports whether a feeder has fed this watcher to the end of the match, so that it must
+// have seen that.
 func (w *watcher[S, I]) wasFedTo(err error, by driftback.Peer) bool {
-	return is(session.ErrFinished)(err) && w.fed && w.feeder == by && w.confirmed == driftback.Tick(w.m.s.Ticks)
+	return is(session.ErrFinished)(err) && w.fed && w.feeder == by
 }

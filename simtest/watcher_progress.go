@@ -36,7 +36,17 @@ type watcherLook struct {
 	ending time.Duration
 }
 
-// patience returns how long what is there to be fed may take to be run.
+// behind returns how long what is there to be fed may take to be run: it comes on the reliable
+// channel, a few times a second, and then a few ticks are run in each frame.
+func (w *watcher[S, I]) behind() time.Duration {
+	late := w.is.Latency + w.is.Jitter + w.is.ReorderBy
+	for _, f := range w.is.Faults {
+		late += f.By
+	}
+	return (Second/2 + 2*late + 48*w.m.s.slowest()).Duration()
+}
+
+// patience returns how long it may take to be fed by one who can.
 func (w *watcher[S, I]) patience() time.Duration {
 	late := w.is.Latency + w.is.Jitter + w.is.ReorderBy
 	for _, f := range w.is.Faults {
@@ -77,7 +87,7 @@ func (w *watcher[S, I]) checkProgress(now time.Duration) {
 		l.mark, l.since = fed-driftback.Tick(w.is.Delay)-mayLag, now
 	}
 	switch {
-	case w.fed && now-l.since > w.patience():
+	case w.fed && now-l.since > w.behind():
 		w.breaks(RuleWatchEnd, w.next, "peer %d feeds it, and for %v it has not come to tick %d, which is %d ticks behind what was there", w.feeder, now-l.since, l.mark, w.is.Delay+mayLag)
 	case !w.fed && now-l.unfed > w.hopeless()*time.Duration(1+len(m.watchers))+m.outlook.patience && m.given(w):
 		w.breaks(RuleWatchEnd, w.next, "nobody has fed it for %v, and it neither ends nor goes on", now-l.unfed)

@@ -14,7 +14,7 @@ const (
 	MaxWatchers      = 3
 	MaxWatcherFaults = 16
 	MaxWatchDelay    = 600 // ticks
-	MinHistory       = 256 // ticks, so that a state can be handed over before it is too old
+	MinHistory       = 128 // ticks, so that a state can be handed over before it is too old
 )
 
 // FirstWatcher is the number of the first spectator as a peer. It is beyond all that play,
