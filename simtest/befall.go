@@ -71,6 +71,7 @@ func (m *match[S, I]) takeDown(c change) {
 		case d.from > d.to: // a link is both of its directions
 		case c.on:
 			*down++
+			m.linkFalls(d.from, d.to)
 			err = m.net.TakeDown(driftback.Peer(d.from), driftback.Peer(d.to))
 		default:
 			if *down--; *down == 0 {

@@ -38,6 +38,7 @@ func (p *peer[S, I]) check(r *session.Result, err error) {
 	if p.checkRefused(r, err); m.violation != nil {
 		return
 	}
+	p.checkMessages(r)
 	if !p.begun {
 		p.err = err
 		p.checkEnd()

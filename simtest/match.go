@@ -68,6 +68,9 @@ type match[S any, I comparable] struct {
 	violation     *Violation
 	undone, moved uint64
 
+	links [][]int  // by two peers: how often their link has been down
+	mail  [][]mail // by sender and receiver
+
 	watchers   []*watcher[S, I]
 	watchTrace trace
 	watchQuiet time.Duration                                // when nothing befalls them any more
@@ -91,6 +94,7 @@ type peer[S any, I comparable] struct {
 	clock   time.Duration // what it shows at the next frame
 	polled  time.Duration // what its clock showed at the last turn
 	frozen  int
+	turns   int   // in which it was not frozen
 	skewed  []int // faults that its clock has
 	gone    bool  // it has crashed
 	bids    []int // faults that bid it leave or halt at its next turn
@@ -173,6 +177,7 @@ func newMatch[S any, I comparable](g Game[S, I], s Scenario) (*match[S, I], erro
 	}
 	m.truth = &truth[S, I]{game: &m.game, inputs: m.workload, delays: delays, hasher: hasher, scenario: &m.s}
 	m.withViews()
+	m.withMessages()
 	if s.hasNature(hostile) {
 		if m.inputs, err = layout.OfInput[I](); err != nil {
 			return nil, fmt.Errorf("simtest: an input cannot be sent: %w", err)

@@ -20,6 +20,7 @@ const (
 	streamSkew
 	streamLosses
 	streamWatchers
+	streamMessages
 )
 
 // random returns the generator for one purpose, and for one thing of its kind.

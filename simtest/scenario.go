@@ -90,6 +90,8 @@ type Scenario struct {
 	// DelayEvery is on one tick of how many each participant's input delay changes; 0:
 	// never.
 	DelayEvery int `json:"delayEvery,omitzero"`
+	// MessageEvery has each peer's game send a message in one frame of so many; 0: never.
+	MessageEvery int `json:"messageEvery,omitzero"`
 	// PlayOn is a WhenLost of session.PlayOn: three peers or more go on without one that is
 	// lost, if a majority of the participants is left.
 	PlayOn bool `json:"playOn,omitzero"`
@@ -245,6 +247,7 @@ func (s Scenario) Validate() error {
 		bound{"rejoinGrace", int64(s.RejoinGrace), 0, int64(MaxRejoinGrace), false},
 		bound{"pauseEvery", int64(s.PauseEvery), 0, MaxTicks, false},
 		bound{"delayEvery", int64(s.DelayEvery), 0, MaxTicks, false},
+		bound{"messageEvery", int64(s.MessageEvery), 0, MaxTicks, false},
 		bound{"effectTolerance", int64(s.EffectTolerance), 0, MaxTolerance, false},
 		bound{"the number of peers", int64(len(s.Peers)), 1, MaxPeers, false},
 		bound{"the number of faults", int64(len(s.Faults)), 0, MaxFaults, false},

@@ -250,6 +250,7 @@ func plainerMatch(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool) 
 		func(c *Scenario) { c.PauseEvery = 0 },
 		func(c *Scenario) { c.DelayEvery = 0 },
 		func(c *Scenario) { c.History = 0 },
+		func(c *Scenario) { c.MessageEvery = 0 },
 		func(c *Scenario) { c.RejoinGrace = 0 },
 		func(c *Scenario) { c.EffectTolerance = 0 },
 		func(c *Scenario) { c.HaltAtLimit = false },
