@@ -286,7 +286,7 @@ func (w *watcher[S, I]) excused(f int) bool {
 }
 
 // wasFedTo reports whether a feeder has fed this watcher to the end of the match, so that it must
-// have seen that.
+// have seen that: what it lacked was still kept.
 func (w *watcher[S, I]) wasFedTo(err error, by driftback.Peer) bool {
-	return is(session.ErrFinished)(err) && w.fed && w.feeder == by
+	return is(session.ErrFinished)(err) && w.fed && w.feeder == by && w.confirmed+w.m.s.kept() >= driftback.Tick(w.m.s.Ticks)
 }

@@ -83,7 +83,7 @@ func (w *watcher[S, I]) checkProgress(now time.Duration) {
 	} else if l.unfed == 0 {
 		l.unfed = now
 	}
-	if fed := w.given(); !w.fed || w.next >= l.mark || fed == 0 {
+	if fed := w.given(); !w.fed || w.next >= l.mark || fed > w.confirmed+m.s.kept() { // that is not there any more
 		l.mark, l.since = fed-driftback.Tick(w.is.Delay)-mayLag, now
 	}
 	switch {
@@ -105,12 +105,16 @@ func (w *watcher[S, I]) given() driftback.Tick {
 // given reports whether there is something that w could be fed with: its states are not too old when
 // they arrive.
 func (m *match[S, I]) given(w *watcher[S, I]) bool {
-	kept := m.s.History
-	if kept == 0 {
-		kept = session.DefaultHistory
-	}
 	trip := (w.is.Latency + w.is.Jitter).Duration()
-	return m.joined && 8*trip < time.Duration(kept/2-2*m.s.every())*m.s.Frame.Duration()
+	return m.joined && 8*trip < time.Duration(int(m.s.kept())/2-2*m.s.every())*m.s.Frame.Duration()
+}
+
+// kept returns for how many ticks inputs are kept for those who watch.
+func (s *Scenario) kept() driftback.Tick {
+	if s.History == 0 {
+		return session.DefaultHistory
+	}
+	return driftback.Tick(s.History)
 }
 
 // watching reports whether somebody still watches.

@@ -207,7 +207,7 @@ func TestWhatBefallsThoseWhoWatchEndsByNameOrPasses(t *testing.T) {
 func TestAWatcherOutOfItsBoundsIsRefusedInASentence(t *testing.T) {
 	for want, change := range map[string]func(s *simtest.Scenario){
 		"the number of watchers is 4: from 0 to 3": func(s *simtest.Scenario) { s.Watchers = make([]simtest.Watcher, 4) },
-		"history is 255: from 256 to 1048576":      func(s *simtest.Scenario) { s.History = 255 },
+		"history is 127: from 128 to 1048576":      func(s *simtest.Scenario) { s.History = 127 },
 		"delay of watcher 0 is -1":                 func(s *simtest.Scenario) { s.Watchers[0].Delay = -1 },
 		"loss of watcher 1 is 0.6":                 func(s *simtest.Scenario) { s.Watchers[1].Loss = 0.6 },
 		"watcher 0 is fed by the peers [16]":       func(s *simtest.Scenario) { s.Watchers[0].Feeders = []int{simtest.FirstWatcher} },
