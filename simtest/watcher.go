@@ -40,6 +40,7 @@ type watcher[S any, I comparable] struct {
 	told      told
 	feeder    driftback.Peer // who fed it last
 	fed       bool
+	owed      bool // who fed it has finished, so that it must see the end
 	look      watcherLook
 }
 

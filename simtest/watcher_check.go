@@ -223,6 +223,7 @@ func (w *watcher[S, I]) checkEnd(err error) {
 		if w.next != last {
 			w.breaks(RuleWatchEnd, w.next, "it has finished at tick %d, and the match at tick %d", w.next, last)
 		}
+		m.owe(w.self)
 	case is(session.ErrLeft)(err):
 		if !w.leaves {
 			w.breaks(RuleWatchEnd, w.next, "nobody has bid it leave: %v", err)
@@ -247,6 +248,9 @@ func (w *watcher[S, I]) noFeederWrongly(err error) string {
 	m := w.m
 	if w.disturbed || strings.Contains(err.Error(), "its states cannot be handed over") && (m.every == 0 || !handsOver[S]()) {
 		return ""
+	}
+	if w.owed {
+		return "who fed it has finished, and it has not seen that"
 	}
 	for _, f := range w.feeders() {
 		if excused := w.excused(f); !excused {
@@ -273,7 +277,7 @@ func (w *watcher[S, I]) excused(f int) bool {
 	if f >= FirstWatcher {
 		o := m.watchers[f-FirstWatcher]
 		// What it lacks itself it cannot give.
-		return o.disturbed || o.gone || o.session == nil || o.came > w.came || o.err != nil && !w.wasFedTo(o.err, o.self)
+		return o.disturbed || o.gone || o.session == nil || o.came > w.came || o.err != nil
 	}
 	p := m.peers[f]
 	for _, fault := range m.s.Faults {
@@ -282,11 +286,15 @@ func (w *watcher[S, I]) excused(f int) bool {
 		}
 	}
 	late := m.s.Peers[f].Phase.Duration() > w.came+m.s.watchTimeout()/2
-	return late || p.gone || p.err != nil && !w.wasFedTo(p.err, p.self)
+	return late || p.gone || p.err != nil
 }
 
-// wasFedTo reports whether a feeder has fed this watcher to the end of the match, so that it must
-// have seen that: what it lacked was still kept.
-func (w *watcher[S, I]) wasFedTo(err error, by driftback.Peer) bool {
-	return is(session.ErrFinished)(err) && w.fed && w.feeder == by && w.confirmed+w.m.s.kept() >= driftback.Tick(w.m.s.Ticks)
+// owe notes that a peer has finished: whom it feeds it tells all that is left, unless that is not kept
+// any more.
+func (m *match[S, I]) owe(by driftback.Peer) {
+	for _, w := range m.watchers {
+		if w.fed && w.feeder == by && w.err == nil && w.confirmed+m.s.kept() >= driftback.Tick(m.s.Ticks) {
+			w.owed = true
+		}
+	}
 }
