@@ -138,7 +138,7 @@ func TestWhatGoesWrongAroundThoseWhoWatchBreaksARule(t *testing.T) {
 					c.Redundancy = 5
 				}
 			},
-			scenario: func(s *simtest.Scenario) { s.Peers[0].Redundancy, s.Peers[1].Redundancy = 9, 9 },
+			scenario: func(s *simtest.Scenario) { *s = plentiful(*s) },
 			rule:     simtest.RuleAloof,
 		},
 	} {
