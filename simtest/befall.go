@@ -103,6 +103,9 @@ func (p *peer[S, I]) befall(fault int, on bool) {
 			p.m.gone(p.self, true)
 		}
 		p.gone = true
+		for q := range p.m.peers {
+			p.m.linkFalls(int(p.self), q) // what it had to say is gone with it
+		}
 		p.end.Crash()
 	}
 }

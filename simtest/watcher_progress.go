@@ -43,7 +43,7 @@ func (w *watcher[S, I]) behind() time.Duration {
 	for _, f := range w.is.Faults {
 		late += f.By
 	}
-	return (Second/2 + 2*late + 48*w.m.s.slowest()).Duration()
+	return (2*Second + 2*late + 48*w.m.s.slowest()).Duration()
 }
 
 // patience returns how long it may take to be fed by one who can.
