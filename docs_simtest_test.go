@@ -58,6 +58,7 @@ func TestTheSimtestPageHasEveryFieldKindRuleAndMistake(t *testing.T) {
 		"### A link":       reflect.TypeFor[simtest.Link](),
 		"### A fault":      reflect.TypeFor[simtest.Fault](),
 		"### A cut":        reflect.TypeFor[simtest.Cut](),
+		"### A watcher":    reflect.TypeFor[simtest.Watcher](),
 	} {
 		var fields []string
 		for i := range of.NumField() {

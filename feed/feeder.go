@@ -130,7 +130,10 @@ func (f *Feeder) Watchers() int { return len(f.watchers) }
 // Poll sends what is due. agreed is the newest due tick on which the players have agreed.
 // now is the time since any fixed moment.
 func (f *Feeder) Poll(now time.Duration, agreed driftback.Tick) {
-	passed := min(max(now-f.given, 0), max(f.cfg.Timeout/4, 1))
+	passed := max(now-f.given, 0)
+	if f.cfg.Timeout > 0 {
+		passed = min(passed, max(f.cfg.Timeout/4, 1))
+	}
 	f.given = now
 	f.clock += passed
 	if f.pending != nil && f.pending.tick <= agreed {

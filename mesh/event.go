@@ -139,7 +139,9 @@ func (m *Mesh) note(e Event) {
 // the newest say how things stand.
 func (m *Mesh) add(e Event) {
 	routine := func(e Event) bool { return eventKinds[e.Kind].routine }
-	if routine(e) && m.cfg.Buggify.Fires(buggify.FewEvents) {
+	// Nothing of the match may depend on who watches, so that they draw nothing.
+	watches := e.Kind == WatcherCame || e.Kind == WatcherGone
+	if routine(e) && !watches && m.cfg.Buggify.Fires(buggify.FewEvents) {
 		m.eventsDropped++
 		return
 	}

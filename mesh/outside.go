@@ -13,11 +13,12 @@ const maxOutside = 4 * maxDrain
 
 // receiveOutside takes a message of a peer that the match does not have.
 func (m *Mesh) receiveOutside(msg transport.Message) {
-	if m.cfg.Outside == nil {
-		m.refuse(Stranger)
-		return
+	switch {
+	case m.cfg.Outside != nil:
+		m.cfg.Outside(msg)
+	case msg.Kind == transport.Datagram || msg.Kind == transport.Reliable:
+		m.refuse(Stranger) // a link that comes and goes is nothing that anybody sent
 	}
-	m.cfg.Outside(msg)
 }
 
 // Refuse counts something that the floor above has dropped.

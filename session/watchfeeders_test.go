@@ -225,3 +225,16 @@ func TestAWarmFrameWithSpectatorsAllocatesNothing(t *testing.T) {
 	}), "allocations in %d frames", frames)
 	require.Greater(t, r.Tick, was+4*frames)
 }
+
+// Somebody who waits for ever for a peer that is silent has a clock all the same: it feeds
+// several times a second.
+func TestOneWhoWaitsForEverFeedsAsSoonAsAnybody(t *testing.T) {
+	m := newMatch(t, 2, func(c *session.Config[state, input]) { c.MaxWatchers, c.PeerTimeout = 1, session.None })
+	s := m.watch(9, nil)
+	for m.peers[0].session.Stats().Tick < 400 {
+		m.run(1)
+		if at := m.peers[0].session.Stats().Tick; at > 100 {
+			require.Greater(t, s.result.Tick, at-40)
+		}
+	}
+}

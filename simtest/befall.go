@@ -71,6 +71,7 @@ func (m *match[S, I]) takeDown(c change) {
 		case d.from > d.to: // a link is both of its directions
 		case c.on:
 			*down++
+			m.linkFalls(d.from, d.to)
 			err = m.net.TakeDown(driftback.Peer(d.from), driftback.Peer(d.to))
 		default:
 			if *down--; *down == 0 {
@@ -102,6 +103,9 @@ func (p *peer[S, I]) befall(fault int, on bool) {
 			p.m.gone(p.self, true)
 		}
 		p.gone = true
+		for q := range p.m.peers {
+			p.m.linkFalls(int(p.self), q) // what it had to say is gone with it
+		}
 		p.end.Crash()
 	}
 }

@@ -106,6 +106,7 @@ func (p *peer[S, I]) checkEnd() {
 		}
 		p.checkFinished()
 		m.unheard(p)
+		m.owe(p.self)
 		return
 	}
 	if errors.Is(p.err, session.ErrInternal) {

@@ -12,9 +12,13 @@ import (
 
 // breaks records that a rule does not hold, unless one has been found already.
 func (p *peer[S, I]) breaks(rule Rule, t driftback.Tick, format string, args ...any) {
-	if m := p.m; m.violation == nil {
+	p.m.breaks(p.self, rule, t, format, args...)
+}
+
+func (m *match[S, I]) breaks(self driftback.Peer, rule Rule, t driftback.Tick, format string, args ...any) {
+	if m.violation == nil {
 		m.violation = &Violation{
-			Rule: rule, Event: m.events - 1, Time: m.net.Now(), Peer: p.self, Tick: t,
+			Rule: rule, Event: m.events - 1, Time: m.net.Now(), Peer: self, Tick: t,
 			Detail: fmt.Sprintf(format, args...),
 		}
 	}
@@ -34,6 +38,7 @@ func (p *peer[S, I]) check(r *session.Result, err error) {
 	if p.checkRefused(r, err); m.violation != nil {
 		return
 	}
+	p.checkMessages(r)
 	if !p.begun {
 		p.err = err
 		p.checkEnd()

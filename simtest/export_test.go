@@ -49,3 +49,9 @@ func (s Scenario) Published(q, ticks int) (from, taken []driftback.Tick) {
 	}
 	return from, taken
 }
+
+// PlantWatch returns the game with the session of one who watches changed.
+func (g Game[S, I]) PlantWatch(plant func(self driftback.Peer, c *session.WatchConfig[S, I])) Game[S, I] {
+	g.plantWatch = plant
+	return g
+}

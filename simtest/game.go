@@ -38,6 +38,8 @@ type Game[S any, I comparable] struct {
 	// plant changes what one peer runs. Only this package's tests set it, to show that
 	// the rules notice.
 	plant func(self driftback.Peer, c *session.Config[S, I])
+	// plantWatch does the same for those who watch.
+	plantWatch func(self driftback.Peer, c *session.WatchConfig[S, I])
 }
 
 // workload returns what participant p presses for tick t in a scenario.

@@ -23,7 +23,7 @@ const joinTimeout = 120 * time.Second
 type event struct {
 	at     time.Duration
 	id     uint64
-	peer   int // −1: a change
+	peer   int // −1: a change; outside: a watcher
 	change int
 }
 
@@ -68,6 +68,15 @@ type match[S any, I comparable] struct {
 	violation     *Violation
 	undone, moved uint64
 
+	links [][]int  // by two peers: how often their link has been down
+	mail  [][]mail // by sender and receiver
+
+	watchers   []*watcher[S, I]
+	watchTrace trace
+	watchQuiet time.Duration                                // when nothing befalls them any more
+	watchDown  [MaxWatchers][FirstWatcher + MaxWatchers]int // how many faults keep a link down
+	ended      time.Duration                                // when nobody played any more; 0: somebody does
+
 	// Nil unless a peer is hostile.
 	inputs *layout.Layout[I]
 	lies   map[label]lie
@@ -85,6 +94,7 @@ type peer[S any, I comparable] struct {
 	clock   time.Duration // what it shows at the next frame
 	polled  time.Duration // what its clock showed at the last turn
 	frozen  int
+	turns   int   // in which it was not frozen
 	skewed  []int // faults that its clock has
 	gone    bool  // it has crashed
 	bids    []int // faults that bid it leave or halt at its next turn
@@ -167,6 +177,7 @@ func newMatch[S any, I comparable](g Game[S, I], s Scenario) (*match[S, I], erro
 	}
 	m.truth = &truth[S, I]{game: &m.game, inputs: m.workload, delays: delays, hasher: hasher, scenario: &m.s}
 	m.withViews()
+	m.withMessages()
 	if s.hasNature(hostile) {
 		if m.inputs, err = layout.OfInput[I](); err != nil {
 			return nil, fmt.Errorf("simtest: an input cannot be sent: %w", err)
@@ -203,6 +214,7 @@ func newMatch[S any, I comparable](g Game[S, I], s Scenario) (*match[S, I], erro
 			return nil, err
 		}
 	}
+	m.withWatchers()
 	return m, nil
 }
 
@@ -259,7 +271,7 @@ func (p *peer[S, I]) config() session.Config[S, I] {
 		PredictionWindow: m.s.Window, FingerprintEvery: m.s.FingerprintEvery,
 		PeerTimeout: session.None, JoinTimeout: session.None,
 		EffectTolerance: m.s.EffectTolerance, Predict: m.game.Predict, Save: m.game.Save, Valid: m.game.Valid,
-		Buggify: p.sites,
+		Buggify: p.sites, History: m.s.History, MaxWatchers: m.s.watchers(int(p.self)),
 		Start: func(seed uint64, s *S) {
 			// What Save leaves out is in what a confirmed state is copied to already.
 			p.seed, p.begun, p.state = seed, true, m.game.start(seed)
@@ -289,11 +301,14 @@ func (p *peer[S, I]) config() session.Config[S, I] {
 
 // at puts an event into the queue.
 func (m *match[S, I]) at(t time.Duration, peer, change int) {
-	e := event{at: t, id: m.nextID, peer: peer, change: change}
+	m.insert(event{at: t, id: m.nextID, peer: peer, change: change})
 	m.nextID++
+}
+
+func (m *match[S, I]) insert(e event) {
 	i := len(m.queue)
 	// The newest number goes behind all others of its time.
-	for i > 0 && m.queue[i-1].at <= t {
+	for i > 0 && m.queue[i-1].at <= e.at {
 		i--
 	}
 	m.queue = slices.Insert(m.queue, i, e)
@@ -302,19 +317,34 @@ func (m *match[S, I]) at(t time.Duration, peer, change int) {
 // run handles one event after the other.
 func (m *match[S, I]) run() {
 	for m.violation == nil && m.starved == 0 && m.live() {
-		e := m.queue[len(m.queue)-1]
-		m.queue = m.queue[:len(m.queue)-1]
-		m.net.Advance(e.at - m.net.Now())
-		m.events++
-		m.trace.add(uint64(e.at), e.id, uint64(e.peer+1), uint64(e.change))
+		e := m.take()
+		if e.peer != outside {
+			m.trace.add(uint64(e.at), e.id, uint64(e.peer+1), uint64(e.change))
+		}
 		m.handle(e)
 	}
+	m.ended = m.net.Now()
 	for i := range m.on {
 		m.stop(i)
 	}
 	for _, p := range m.peers {
 		p.diverged()
 	}
+	for m.violation == nil && m.starved == 0 && m.watching() {
+		// What else there is to come is nothing to those who play no more.
+		if e := m.take(); e.peer == outside {
+			m.handle(e)
+		}
+	}
+}
+
+// take takes the next event, and goes on to its time.
+func (m *match[S, I]) take() event {
+	e := m.queue[len(m.queue)-1]
+	m.queue = m.queue[:len(m.queue)-1]
+	m.net.Advance(e.at - m.net.Now())
+	m.events++
+	return e
 }
 
 // handle handles one event, and is the only one to meet a panic of the truth's step.
@@ -328,9 +358,13 @@ func (m *match[S, I]) handle(e event) {
 			panic(why)
 		}
 	}()
-	if e.peer < 0 {
+	switch {
+	case e.peer == outside:
+		m.watched(e)
+		return
+	case e.peer < 0:
 		m.apply(m.changes[e.change])
-	} else {
+	default:
 		m.peers[e.peer].frame(e.at)
 	}
 	if m.violation == nil {

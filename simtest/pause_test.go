@@ -10,18 +10,7 @@ import (
 )
 
 func TestPeersPauseInSomeScenariosAndEveryRuleHolds(t *testing.T) {
-	pausing := 0
-	for seed := range uint64(300) {
-		s := simtest.Generate(seed)
-		if s.PauseEvery == 0 {
-			continue
-		}
-		pausing++
-		r, err := simtest.Play(simtest.Witness(), s)
-		require.NoError(t, err)
-		require.Nil(t, r.Violation, "seed %d: %v", seed, r.Violation)
-	}
-	require.Greater(t, pausing, 20)
+	playSome(t, func(s *simtest.Scenario) bool { return s.PauseEvery > 0 })
 }
 
 func TestATickThatIsPausedIsNotStepped(t *testing.T) {

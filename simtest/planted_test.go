@@ -605,6 +605,52 @@ var planted = map[string]struct {
 		},
 		rule: simtest.RuleReplay, says: "two plays differ",
 	},
+	"a message that is altered": {
+		game: func() game {
+			return simtest.Witness().Plant(letters(func(b []byte) []byte {
+				b[len(b)-1]++
+				return b
+			}))
+		},
+		scenario: scenario(mailing()), rule: simtest.RuleMessage, says: "which has not sent it",
+	},
+	"a step that differs for who watches": {
+		game: func() game {
+			return simtest.Witness().PlantWatch(func(_ driftback.Peer, c *watchConfig) {
+				step := c.Step
+				c.Step = func(s *state, in []input, pass *driftback.Pass) {
+					if step(s, in, pass); pass.Tick() >= 50 {
+						s.Count[0]++
+					}
+				}
+			})
+		},
+		scenario: scenario(watched()), rule: simtest.RuleWatch, field: "Count[0]", says: "the fingerprint as the tick begins",
+	},
+	"one who watches and hears nothing any more": {
+		game: func() game {
+			return simtest.Witness().PlantWatch(func(_ driftback.Peer, c *watchConfig) { c.Transport = &deafAfter{c.Transport, 30} })
+		},
+		scenario: scenario(watched()), rule: simtest.RuleWatchEnd,
+	},
+	"a player who sends more because somebody watches": {
+		game: func() game {
+			return simtest.Witness().Plant(func(_ driftback.Peer, c *config) {
+				if c.MaxWatchers > 0 {
+					c.Redundancy = 1
+				}
+			})
+		},
+		scenario: scenario(plentiful(watched())), rule: simtest.RuleAloof,
+	},
+}
+
+func scenario(s simtest.Scenario) *simtest.Scenario { return &s }
+
+// plentiful has both peers say everything a few times.
+func plentiful(s simtest.Scenario) simtest.Scenario {
+	s.Peers[0].Redundancy, s.Peers[1].Redundancy = 9, 9
+	return s
 }
 
 func TestEveryRuleNoticesAFaultThatIsPlantedAndShrinkKeepsIt(t *testing.T) {
@@ -644,7 +690,7 @@ func TestEveryRuleNoticesAFaultThatIsPlantedAndShrinkKeepsIt(t *testing.T) {
 func find(t *testing.T, g game, fixed *simtest.Scenario) (simtest.Scenario, simtest.Report) {
 	t.Helper()
 	if fixed != nil {
-		r, err := simtest.Play(g, *fixed)
+		r, err := simtest.CheckScenario(g, *fixed)
 		require.NoError(t, err)
 		require.NotNil(t, r.Violation)
 		return *fixed, r

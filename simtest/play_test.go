@@ -274,3 +274,21 @@ func TestAGameThatCannotBePlayedIsRefusedInASentence(t *testing.T) {
 	_, err = simtest.Play(g, two())
 	require.ErrorContains(t, err, "simtest: peer 0: session: Game")
 }
+
+// playSome plays those of the first seeds' scenarios that have something, and requires that
+// they are some and that every rule holds.
+func playSome(t *testing.T, has func(s *simtest.Scenario) bool) {
+	t.Helper()
+	some := 0
+	for seed := range uint64(300) {
+		s := simtest.Generate(seed)
+		if !has(&s) {
+			continue
+		}
+		some++
+		r, err := simtest.Play(simtest.Witness(), s)
+		require.NoError(t, err)
+		require.Nil(t, r.Violation, "seed %d: %v", seed, r.Violation)
+	}
+	require.Greater(t, some, 20)
+}

@@ -21,6 +21,9 @@ func (s *Scenario) limit(players int) {
 	for s.participants() > players {
 		s.removePeer(len(s.Peers) - 1)
 	}
+	if len(s.Peers) < 2 {
+		s.Watchers = nil // there is no network
+	}
 	all := s.Faults
 	s.Faults = nil
 	for _, f := range all {

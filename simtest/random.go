@@ -19,6 +19,8 @@ const (
 	streamDelays
 	streamSkew
 	streamLosses
+	streamWatchers
+	streamMessages
 )
 
 // random returns the generator for one purpose, and for one thing of its kind.

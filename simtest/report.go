@@ -36,6 +36,10 @@ const (
 	RuleThrift      Rule = "no tick waits or is run again without need, and no more is sent than the bounds allow"
 	RuleWorkload    Rule = "the game's Valid knows every input of its own workload"
 	RuleView        Rule = "survivors of one view cut the same participants at the same ticks, with a majority, and nobody goes on outside of it"
+	RuleMessage     Rule = "what a game sends arrives once, in order and unaltered, or where a link was down not at all"
+	RuleWatch       Rule = "who watches sees what one simulation plays: its states, statuses, pauses and effects"
+	RuleWatchEnd    Rule = "who watches goes on once faults have ended, and ends with the match, or by name for a cause"
+	RuleAloof       Rule = "players play as if nobody watched"
 	RuleReplay      Rule = "the same scenario gives the same events"
 )
 
@@ -43,7 +47,7 @@ const (
 var Rules = [...]Rule{
 	RuleState, RulePure, RuleInput, RuleMonotonic, RuleWindow, RuleEnd, RuleCause, RuleFingerprint,
 	RuleEffects, RuleConfirmed, RuleProgress, RuleHonest, RuleHostile, RuleInternal, RuleRun, RuleGuess, RuleThrift,
-	RuleWorkload, RuleView, RuleReplay,
+	RuleWorkload, RuleView, RuleMessage, RuleWatch, RuleWatchEnd, RuleAloof, RuleReplay,
 }
 
 // Violation is a rule that did not hold.
@@ -146,12 +150,16 @@ type Report struct {
 	Datagrams, Lost, Blocked uint64
 	// Peers has each peer's own figures, by number.
 	Peers []PeerReport
+	// Watchers has what each that watches has seen.
+	Watchers []WatcherReport
+
+	players trace // of those who play alone
 }
 
 // report sums the match up.
 func (m *match[S, I]) report() Report {
 	r := Report{
-		Trace: uint64(m.trace), Violation: m.violation, Events: m.events, Simulated: m.net.Now(),
+		Trace: uint64(m.trace), players: m.trace, Violation: m.violation, Events: m.events, Simulated: m.ended,
 		Confirmed: driftback.Tick(m.s.Ticks), Undone: m.undone, Moved: m.moved,
 		Views: m.newest().number,
 	}
@@ -174,6 +182,10 @@ func (m *match[S, I]) report() Report {
 			r.Lost += l.Lost
 			r.Blocked += l.Blocked
 		}
+	}
+	for _, w := range m.watchers {
+		r.Watchers = append(r.Watchers, w.report())
+		r.Trace ^= uint64(m.watchTrace)
 	}
 	r.Buggified = m.buggified()
 	var begun []Kind
@@ -209,7 +221,7 @@ func (m *match[S, I]) faultCounts() (list []FaultCount, begun []Kind) {
 			}
 			c.Planned++
 			// What ends a match is planted, and then leaves nothing to happen to.
-			if !m.over || f.At.Duration() < m.net.Now() {
+			if !m.over || f.At.Duration() < m.ended {
 				begun = append(begun, k)
 			}
 			if m.happens[i] {

@@ -75,6 +75,9 @@ type Scenario struct {
 	// Window and FingerprintEvery are session.Config's: 0 is the default, None is off.
 	Window           int `json:"window,omitzero"`
 	FingerprintEvery int `json:"fingerprintEvery,omitzero"`
+	// History is session.Config's: for how many ticks what is confirmed is kept; 0 is the
+	// default.
+	History int `json:"history,omitzero"`
 	// PeerTimeout is session.Config's, but 0 is for ever.
 	PeerTimeout Micros `json:"peerTimeout,omitzero"`
 	// RejoinGrace and EffectTolerance are session.Config's. HaltAtLimit is an AtLimit of
@@ -88,6 +91,8 @@ type Scenario struct {
 	// DelayEvery is on one tick of how many each participant's input delay changes; 0:
 	// never.
 	DelayEvery int `json:"delayEvery,omitzero"`
+	// MessageEvery has each peer's game send a message in one frame of so many; 0: never.
+	MessageEvery int `json:"messageEvery,omitzero"`
 	// PlayOn is a WhenLost of session.PlayOn: three peers or more go on without one that is
 	// lost, if a majority of the participants is left.
 	PlayOn bool `json:"playOn,omitzero"`
@@ -99,6 +104,8 @@ type Scenario struct {
 	Faults []Fault `json:"faults,omitempty"`
 	// Cuts are the ticks for which a participant presses the zero input instead.
 	Cuts []Cut `json:"cuts,omitempty"`
+	// Watchers are peers that play nobody and watch.
+	Watchers []Watcher `json:"watchers,omitempty"`
 }
 
 // Peer is one peer: peer i of the match is Peers[i].
@@ -242,6 +249,7 @@ func (s Scenario) Validate() error {
 		bound{"rejoinGrace", int64(s.RejoinGrace), 0, int64(MaxRejoinGrace), false},
 		bound{"pauseEvery", int64(s.PauseEvery), 0, MaxTicks, false},
 		bound{"delayEvery", int64(s.DelayEvery), 0, MaxTicks, false},
+		bound{"messageEvery", int64(s.MessageEvery), 0, MaxTicks, false},
 		bound{"effectTolerance", int64(s.EffectTolerance), 0, MaxTolerance, false},
 		bound{"the number of peers", int64(len(s.Peers)), 1, MaxPeers, false},
 		bound{"the number of faults", int64(len(s.Faults)), 0, MaxFaults, false},
@@ -277,6 +285,9 @@ func (s Scenario) Validate() error {
 		return err
 	}
 	if err := s.validatePauses(); err != nil {
+		return err
+	}
+	if err := s.validateWatchers(); err != nil {
 		return err
 	}
 	return s.validateDelays()

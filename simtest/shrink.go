@@ -13,7 +13,7 @@ func Shrink[S any, I comparable](g Game[S, I], s Scenario, budget int) (Scenario
 	}
 	rule, place := best.Violation.Rule, best.Violation.place
 	play := Play[S, I]
-	if rule == RuleReplay {
+	if rule == RuleReplay || rule == RuleAloof {
 		play = CheckScenario[S, I]
 	}
 	try := func(c Scenario) bool {
@@ -29,7 +29,7 @@ func Shrink[S any, I comparable](g Game[S, I], s Scenario, budget int) (Scenario
 		return true
 	}
 	passes := []func(s Scenario, v *Violation, try func(Scenario) bool) bool{
-		fewerTicks, twoPeers, fewerPeers, fewerFaults, plainerLinks, sooner, shorterFaults, plainerPeers, plainerMatch, fewerInputs,
+		fewerTicks, fewerWatchers, twoPeers, fewerPeers, fewerFaults, plainerLinks, sooner, shorterFaults, plainerPeers, plainerMatch, fewerInputs,
 	}
 	// Whatever a pass cuts may let another cut more. What has just been tried in vain on
 	// the very same scenario is not tried again.
@@ -55,6 +55,14 @@ func Shrink[S any, I comparable](g Game[S, I], s Scenario, budget int) (Scenario
 func (s Scenario) clone() Scenario {
 	s.Peers, s.Links, s.Faults = slices.Clone(s.Peers), slices.Clone(s.Links), slices.Clone(s.Faults)
 	s.Cuts = slices.Clone(s.Cuts)
+	s.Watchers = slices.Clone(s.Watchers)
+	for i := range s.Watchers {
+		w := &s.Watchers[i]
+		w.Feeders, w.Faults = slices.Clone(w.Feeders), slices.Clone(w.Faults)
+		for j := range w.Faults {
+			w.Faults[j].To = slices.Clone(w.Faults[j].To)
+		}
+	}
 	for i := range s.Peers {
 		s.Peers[i].Plays = slices.Clone(s.Peers[i].Plays)
 	}
@@ -146,6 +154,7 @@ func fewerPeers(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool) {
 
 // removePeer takes one peer out, with all that names it.
 func (s *Scenario) removePeer(gone int) {
+	s.withoutPeer(gone, len(s.Peers)-1)
 	s.Peers = slices.Delete(s.Peers, gone, gone+1)
 	s.renumber()
 	s.Links = slices.DeleteFunc(s.Links, func(l Link) bool { return l.From == gone || l.To == gone })
@@ -241,6 +250,8 @@ func plainerMatch(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool) 
 		func(c *Scenario) { c.Buggify = false },
 		func(c *Scenario) { c.PauseEvery = 0 },
 		func(c *Scenario) { c.DelayEvery = 0 },
+		func(c *Scenario) { c.History = 0 },
+		func(c *Scenario) { c.MessageEvery = 0 },
 		func(c *Scenario) { c.RejoinGrace = 0 },
 		func(c *Scenario) { c.EffectTolerance = 0 },
 		func(c *Scenario) { c.HaltAtLimit = false },

@@ -24,7 +24,15 @@ type tap struct {
 	came func(m transport.Message) bool
 }
 
+// plays reports whether a peer plays: what passes between this one and those who watch is
+// none of the match's.
+func (t *tap) plays(p driftback.Peer) bool { return int(p) < len(t.sent) }
+
 func (t *tap) Send(to driftback.Peer, b []byte) {
+	if !t.plays(to) {
+		t.Endpoint.Send(to, b)
+		return
+	}
 	t.sent[to].add(Sent{1, uint64(len(b))}) // by the session, whatever a hostile side makes of it
 	if t.alter != nil {
 		b = t.alter(to, b)
@@ -38,6 +46,9 @@ func (t *tap) pass(to driftback.Peer, b []byte) {
 }
 
 func (t *tap) SendReliable(to driftback.Peer, b []byte) error {
+	if !t.plays(to) {
+		return t.Endpoint.SendReliable(to, b)
+	}
 	err := t.passReliable(to, b)
 	if err == nil && t.said != nil {
 		t.said(to)
@@ -55,7 +66,7 @@ func (t *tap) passReliable(to driftback.Peer, b []byte) error {
 
 func (t *tap) Receive() (transport.Message, bool) {
 	m, ok := t.Endpoint.Receive()
-	if ok {
+	if ok && t.plays(m.From) {
 		t.trace.add(3, uint64(m.From), uint64(m.Kind), uint64(len(m.Data)))
 		if m.Kind != transport.Down && (t.came == nil || t.came(m)) {
 			t.silent[m.From] = 0

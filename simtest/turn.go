@@ -38,6 +38,7 @@ func (p *peer[S, I]) frame(at time.Duration) {
 	}
 	p.obey()
 	p.act()
+	p.write()
 	r, ok, err := p.tick(now)
 	if !ok {
 		return

@@ -77,6 +77,12 @@ func hunt(seeds uint64, budget int, kept string) (f found, err error) {
 		if err != nil {
 			return f, err
 		}
+		if r.Violation == nil && len(f.Whole.Watchers) > 0 { // it may be that they influence who plays
+			r, err = simtest.CheckAgain(g, f.Whole, r)
+		}
+		if err != nil {
+			return f, err
+		}
 		if r.Violation == nil {
 			continue
 		}
