@@ -137,6 +137,9 @@ func (f *Follower) Feeder() (peer driftback.Peer, ok bool) {
 	return f.sources[f.at].peer, f.asked && f.stage == following
 }
 
+// Seed returns the match's seed, once there has been a beginning.
+func (f *Follower) Seed() uint64 { return f.seed }
+
 // Err returns why there is nothing more to come, or nil. What is in the archive can still
 // be used.
 func (f *Follower) Err() error { return f.err }

@@ -181,9 +181,9 @@ func (f *Feeder) receiveHello(w *watcher, h *wire.Hello) error {
 		return err
 	}
 	if len(h.Delays) > 0 {
-		return errors.New("it says that it plays, and its number is nobody's in Players")
+		return errors.New("it says that it plays, and only who plays nobody can watch")
 	}
-	if len(f.watchers) >= f.cfg.Most {
+	if !f.cfg.Players.Has(w.peer) && f.Watchers() >= f.cfg.Most {
 		return fmt.Errorf("%d watch already, and no more may", f.cfg.Most)
 	}
 	w.phase = greeted

@@ -22,6 +22,9 @@ var (
 	ErrRefused     = mesh.ErrRefused
 	ErrInternal    = mesh.ErrInternal
 	ErrCutOff      = mesh.ErrCutOff
+	// ErrUnderWay means that the match goes on, and that this process, which has nothing of
+	// it, may come to it: with [Join].
+	ErrUnderWay = mesh.ErrUnderWay
 	// ErrNoFeeder means, to who watches, that nobody feeds it any more. The error that wraps
 	// it says why, of each feeder.
 	ErrNoFeeder = feed.ErrNoFeeder

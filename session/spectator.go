@@ -32,7 +32,7 @@ func (m *Spectator[S, I]) Tick(now time.Duration) (Result, error) {
 	m.result, m.events, m.effects.reports = Result{}, m.events[:0], m.effects.reports[:0]
 	for range maxWatchDrain {
 		msg, ok := m.cfg.Transport.Receive()
-		if !ok {
+		if !ok || m.letIn != nil && m.letIn(msg) {
 			break
 		}
 		m.receive(msg)
@@ -163,7 +163,9 @@ func (m *Spectator[S, I]) compare() {
 			m.differs(t, ours, theirs)
 			return
 		}
-		m.compared = t
+		if m.compared = t; have && ok {
+			m.alike++
+		}
 	}
 }
 
