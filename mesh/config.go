@@ -65,14 +65,18 @@ type Config struct {
 	// lost or leaves, if they play more than half of the participants. It must be alike
 	// on every peer.
 	PlayOn bool
+	// Rejoin: a peer that was cut, or has lost the match, may come back as a new process,
+	// and plays on from a tick that the members agree on. Two peers wait for each other for
+	// RejoinGrace. It needs PlayOn and fingerprints, and must be alike on every peer.
+	Rejoin bool
 	// Valid reports whether the bytes, of length Stride, are an input that the game
 	// knows. Nil knows all.
 	Valid func(in []byte) bool
 	// ValidEntry reports whether a participant may give an entry, which is not 0. Nil
 	// allows all.
 	ValidEntry func(p driftback.Participant, e wire.Entry) bool
-	// Outside is given what comes from peers that the match does not have, in place of
-	// dropping it. The message is borrowed until it returns, and it must not call the mesh
+	// Outside is given what comes from peers that the match does not have, and with Rejoin
+	// from those that come back and are not in yet, in place of dropping it. The message is borrowed until it returns, and it must not call the mesh
 	// but for Refuse and Note. It may be nil.
 	Outside func(msg transport.Message)
 	// Buggify forces rare paths in a simulation. It is this mesh's alone, and nil in
@@ -103,6 +107,8 @@ func (c *Config) validate() error {
 		return fmt.Errorf("mesh: PeerTimeout is %v: it must be positive, or None", c.PeerTimeout)
 	case c.RejoinGrace < 0:
 		return fmt.Errorf("mesh: RejoinGrace is %v: it must not be negative", c.RejoinGrace)
+	case c.Rejoin && (!c.PlayOn || c.FingerprintEvery == None):
+		return errors.New("mesh: Rejoin needs PlayOn, and a FingerprintEvery that is not None: nobody comes back to a match that ends, nor without proof of its state")
 	case c.JoinTimeout <= 0 && c.JoinTimeout != None:
 		return fmt.Errorf("mesh: JoinTimeout is %v: it must be positive, or None", c.JoinTimeout)
 	}

@@ -17,6 +17,7 @@ const (
 	LeaveFinished              // after the last tick
 	LeaveLost                  // it lost a peer
 	LeaveMissing               // a peer did not come
+	LeaveUnderWay              // the match goes on, and may be joined
 )
 
 // receiveControl takes one message of the reliable channel. The channel delivers

@@ -33,6 +33,11 @@ var (
 	ErrRefused = errors.New("mesh: the match has been refused")
 	// ErrCutOff means that the others go on without this peer: see [CutOffError].
 	ErrCutOff = errors.New("mesh: this peer has been cut off")
+	// ErrUnderWay means that the match goes on, and that a process which does not have it may
+	// come to it all the same: see [Resume]. It is wrapped by a [*ToldError].
+	ErrUnderWay = errors.New("mesh: the match is under way")
+	// ErrBehind means that who comes back must run further first: see [Resume].
+	ErrBehind = errors.New("mesh: this peer has not run far enough to come back")
 	// ErrInternal means that an invariant of the mesh's own is broken.
 	ErrInternal = errors.New("mesh: internal error")
 )
@@ -94,8 +99,8 @@ func (e *DesyncError) Error() string {
 }
 
 // ToldError means that the match has ended here because a peer said that it had ended
-// there, and wraps [ErrPeerLeft], [ErrHalted], [ErrNeverJoined] or [ErrRefused], which says
-// how.
+// there, and wraps [ErrPeerLeft], [ErrHalted], [ErrNeverJoined], [ErrRefused] or
+// [ErrUnderWay], which says how.
 type ToldError struct {
 	Peer driftback.Peer // who said so
 	// Tick is the first that the peer lacked an input of as it ended; 0 if nothing had
@@ -118,6 +123,8 @@ func Told(peer driftback.Peer, leave wire.Leave) *ToldError {
 		how = ErrNeverJoined
 	case LeaveRefused:
 		how = ErrRefused
+	case LeaveUnderWay:
+		how = ErrUnderWay
 	}
 	return &ToldError{Peer: peer, Tick: leave.Tick, Words: leave.Text, Err: how}
 }

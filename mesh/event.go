@@ -55,6 +55,9 @@ const (
 	WatcherGone
 	// FeedBegan: to who watches, the peer feeds it the match from Tick on.
 	FeedBegan
+	// PeerReturned: the members have agreed to let the peer in again, which plays from Tick
+	// on.
+	PeerReturned
 )
 
 // eventKinds has each kind's name, in a few lower-case words, and whether it is routine:
@@ -80,6 +83,7 @@ var eventKinds = [...]struct {
 	WatcherCame:     {"watcher came", true},
 	WatcherGone:     {"watcher gone", true},
 	FeedBegan:       {"feed began", true},
+	PeerReturned:    {"returned", false},
 }
 
 // String returns the kind as a few lower-case words.
@@ -95,7 +99,8 @@ type Event struct {
 	Kind EventKind
 	Peer driftback.Peer
 	// Tick is the first for which an input of the peer's was missing, for PeerFinished the
-	// first that does not run, for PeerCut the first that the peer does not play, and 0
+	// first that does not run, for PeerCut the first that the peer does not play, for
+	// PeerReturned the first that it plays again, and 0
 	// before a match is played.
 	// For Paused, Resumed and SpeedChanged it is that of the entry, and for DelayChanged
 	// the first that runs with the new delay.

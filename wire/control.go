@@ -26,7 +26,7 @@ const (
 // Control is a message of the reliable channel, as a value: a [Hello], [Start],
 // [Finish], [Leave], [Disagree] or [Message], one about views ([Accuse] and those beside
 // it), or one of a transfer ([TransferOffer] and those beside it) or of a feed ([Watch],
-// [Feed] and [Status]).
+// [Feed] and [Status]), or of a join ([Apply] and [Welcome]).
 type Control interface{ control() }
 
 // Hello is the first message that a peer sends over a link: what must be alike on
@@ -170,7 +170,7 @@ func AppendControl(b []byte, c Control) ([]byte, error) {
 	case Message:
 		w.message(&c)
 	default:
-		if !w.view(c) && !w.transfer(c) && !w.feed(c) {
+		if !w.view(c) && !w.transfer(c) && !w.feed(c) && !w.join(c) {
 			w.refuse("%T is no control message as a value", c)
 		}
 	}
@@ -201,9 +201,13 @@ func (w *writer) hello(h *Hello) {
 		w.text("the value of a setting", s.Value, MaxValue)
 		previous = s.Name
 	}
-	w.b = append(w.b, byte(len(h.Delays)))
+	w.delays(h.Delays)
+}
+
+func (w *writer) delays(list []Delay) {
+	w.b = append(w.b, byte(len(list)))
 	last := -1
-	for _, d := range h.Delays {
+	for _, d := range list {
 		if d.Ticks < 0 || d.Ticks > MaxDelayTicks {
 			w.refuse("participant %d's delay is %d ticks, and 0 to %d are allowed", d.Participant, d.Ticks, MaxDelayTicks)
 			return
@@ -269,6 +273,8 @@ func (r *reader) control() Control {
 		return r.transfer(kind)
 	case kindWatch, kindFeed, kindStatus:
 		return r.feed(kind)
+	case kindApply, kindWelcome:
+		return r.join(kind)
 	default:
 		if c := r.view(kind); c != nil {
 			return c
@@ -303,16 +309,23 @@ func (r *reader) hello() Control {
 		h.Settings = append(h.Settings, s)
 		previous = s.Name
 	}
+	if h.Delays = r.delays(); r.err != nil {
+		return nil
+	}
+	return h
+}
+
+func (r *reader) delays() (list []Delay) {
 	last := -1
 	for range r.byte() {
 		d := Delay{Participant: r.participant(r.byte(), last), Ticks: int(r.number("an input delay", MaxDelayTicks))}
 		if r.err != nil {
 			return nil
 		}
-		h.Delays = append(h.Delays, d)
+		list = append(list, d)
 		last = int(d.Participant)
 	}
-	return h
+	return list
 }
 
 func bit(set bool) byte {

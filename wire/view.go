@@ -32,6 +32,11 @@ type Accuse struct {
 	// Silent are the peers that it has not heard for too long, and Left those that
 	// have told it that they go, or that have lost the match.
 	Silent, Left Peers
+	// Ready are the peers outside the view that it would let in.
+	Ready Peers
+	// Waits says that it has promised who may come in not to go on for long, so that a
+	// view must be decided whatever has become of them.
+	Waits bool
 }
 
 // Prepare asks for a promise to take no part in a ballot that is lower.
@@ -41,6 +46,8 @@ type Prepare struct {
 	Ballot uint64
 	// Lost are the members of the view before of which nothing more is to count.
 	Lost Peers
+	// Joins are the peers outside it that are to be let in.
+	Joins Peers
 	// Bound says that the sender has accepted a value itself, so that the view must
 	// be decided whatever has become of the reasons for it. Those that are lost may
 	// then be asked as well.
@@ -52,7 +59,8 @@ type Prepare struct {
 type Promise struct {
 	View, Ballot uint64
 	// Held has the first tick that the sender does not hold, for each participant
-	// that is lost or was cut earlier.
+	// that is lost or was cut earlier; for one that is to be let in the first that it will
+	// not run past before the view is decided.
 	Held []Cut
 	// Accepted is the value that the sender has accepted in the ballot
 	// AcceptedBallot; nil if it has not.
@@ -82,9 +90,13 @@ type Cut struct {
 }
 
 // Value is what a view is about: all participants that are cut in it, in ascending
-// order, those that earlier views cut among them. A view that cuts nobody else ends a
-// disagreement about one that would have.
-type Value struct{ Cuts []Cut }
+// order, those that earlier views cut among them, and the peers that are let in, in
+// ascending order. A view that cuts nobody else and lets nobody in ends a disagreement
+// about one that would have.
+type Value struct {
+	Cuts  []Cut
+	Joins []Join
+}
 
 func (Accuse) control()   {}
 func (Prepare) control()  {}
@@ -111,9 +123,12 @@ func (w *writer) view(c Control) bool {
 		w.number("a view", c.View, MaxView)
 		w.uint64(uint64(c.Silent))
 		w.uint64(uint64(c.Left))
+		w.uint64(uint64(c.Ready))
+		w.b = append(w.b, bit(c.Waits))
 	case Prepare:
 		w.ballot(kindPrepare, c.View, c.Ballot)
 		w.uint64(uint64(c.Lost))
+		w.uint64(uint64(c.Joins))
 		w.b = append(w.b, bit(c.Bound))
 	case Promise:
 		w.ballot(kindPromise, c.View, c.Ballot)
@@ -160,16 +175,16 @@ func (w *writer) cuts(list []Cut) {
 
 func (w *writer) value(v *Value) {
 	w.cuts(v.Cuts)
-	w.b = append(w.b, 0) // who joins
+	w.joins(v.Joins)
 }
 
 // view reads the rest of a message about views; nil: it is of another kind.
 func (r *reader) view(kind byte) Control {
 	switch kind {
 	case kindAccuse:
-		return Accuse{View: r.viewNumber(), Silent: Peers(r.uint64()), Left: Peers(r.uint64())}
+		return Accuse{View: r.viewNumber(), Silent: Peers(r.uint64()), Left: Peers(r.uint64()), Ready: Peers(r.uint64()), Waits: r.bool()}
 	case kindPrepare:
-		return Prepare{View: r.viewNumber(), Ballot: r.ballot(), Lost: Peers(r.uint64()), Bound: r.bool()}
+		return Prepare{View: r.viewNumber(), Ballot: r.ballot(), Lost: Peers(r.uint64()), Joins: Peers(r.uint64()), Bound: r.bool()}
 	case kindPromise:
 		p := Promise{View: r.viewNumber(), Ballot: r.ballot(), Held: r.cuts()}
 		if r.bool() {
@@ -204,10 +219,4 @@ func (r *reader) cuts() (list []Cut) {
 	return list
 }
 
-func (r *reader) value() Value {
-	v := Value{Cuts: r.cuts()}
-	if n := r.byte(); n != 0 {
-		r.refuse("%d peers join, and none can", n)
-	}
-	return v
-}
+func (r *reader) value() Value { return Value{Cuts: r.cuts(), Joins: r.joins()} }
