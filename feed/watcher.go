@@ -76,6 +76,9 @@ func (f *Feeder) Receive(msg transport.Message) {
 		return
 	case transport.Datagram, transport.Reliable:
 	}
+	if w.phase == ignored && f.returns(msg) {
+		*w = watcher{peer: w.peer, phase: silent, tag: w.tag, messages: w.messages}
+	}
 	if w.phase == ignored {
 		return
 	}
@@ -95,6 +98,17 @@ func (f *Feeder) Receive(msg transport.Message) {
 	} else if err := f.receiveControl(w, msg.Data); err != nil {
 		f.drop(w, err)
 	}
+}
+
+// returns reports whether a message is the hello of one of the players that comes back:
+// it says so once for each time that its link comes up.
+func (f *Feeder) returns(msg transport.Message) bool {
+	if !f.cfg.Players.Has(msg.From) || msg.Kind != transport.Reliable {
+		return false
+	}
+	c, err := wire.ParseControl(msg.Data)
+	_, hello := c.(wire.Hello)
+	return err == nil && hello
 }
 
 // fault counts what an honest watcher does not send.
@@ -155,10 +169,11 @@ func (f *Feeder) receiveControl(w *watcher, b []byte) error {
 	case wire.Hello:
 		return f.receiveHello(w, &c)
 	case wire.Watch:
-		if w.phase != greeted {
+		// Who is coming back asks again where another has failed it.
+		if w.phase != greeted && (w.phase < greeted || !f.cfg.Players.Has(w.peer)) {
 			return errors.New("it asked to watch when it could not")
 		}
-		w.phase, w.from = wanting, c.From
+		w.sender, w.phase, w.from = nil, wanting, c.From
 	case wire.TransferTake, wire.TransferAck, wire.TransferStop:
 		if w.sender != nil {
 			return w.sender.Receive(c)
@@ -194,7 +209,8 @@ func (f *Feeder) receiveHello(w *watcher, h *wire.Hello) error {
 
 // serve sends a watcher what is due. An error is a reason to drop it.
 func (f *Feeder) serve(w *watcher, passed time.Duration) error {
-	if f.cfg.Timeout > 0 && w.silence >= f.cfg.Timeout {
+	idle := w.phase == greeted && f.cfg.Players.Has(w.peer) // another feeds it
+	if f.cfg.Timeout > 0 && w.silence >= f.cfg.Timeout && !idle {
 		return fmt.Errorf("nothing came from it for %v", w.silence.Round(time.Millisecond))
 	}
 	if !w.hello {

@@ -18,8 +18,8 @@ import (
 // and for how long the players may take, once this peer has caught up, to let it in.
 type JoinConfig[S any, I comparable] struct {
 	Config[S, I]
-	// Feeders are the peers to be given the state and the inputs by, in the order in which
-	// they are asked. None: all other players.
+	// Feeders are the players to be given the state and the inputs by, in the order in which
+	// they are asked. None: all others.
 	Feeders []driftback.Peer
 	// CatchUp is how many ticks one call of Tick runs at most; 0 is DefaultCatchUp.
 	CatchUp int
@@ -31,8 +31,9 @@ type JoinConfig[S any, I comparable] struct {
 type Joiner[S any, I comparable] struct {
 	config    Config[S, I] // as it was given
 	spectator *Spectator[S, I]
-	hello     wire.Apply
-	up        wire.Peers // whose links are
+	hello     wire.Hello // said to each player as its link comes up
+	request   wire.Apply // said when this peer has caught up
+	up, owed  wire.Peers // whose links are, and to whom the hello is owed
 	applied   bool
 	appliedAt time.Duration // by clock
 
@@ -65,28 +66,33 @@ const applyEvery = 200 * time.Millisecond
 // stay [driftback.Replaced]. The session takes over where the joiner was, and its phase is
 // [CatchingUp] as long as no input of this peer's counts.
 func Join[S any, I comparable](c JoinConfig[S, I]) (*Joiner[S, I], error) {
-	j := &Joiner[S, I]{config: c.Config, hello: wire.Apply{Match: c.Match, Nonce: c.Nonce}}
+	j := &Joiner[S, I]{config: c.Config, request: wire.Apply{Match: c.Match, Nonce: c.Nonce}}
 	j.config.Players = slices.Clone(c.Players)
 	j.config.InputDelays = slices.Clone(c.InputDelays)
 	switch {
 	case !slices.Contains(c.Players, c.Self):
 		return nil, fmt.Errorf("session: Self is peer %d, which plays no participant in Players: who plays nobody calls Watch", c.Self)
+	case slices.ContainsFunc(c.Feeders, func(peer driftback.Peer) bool { return !slices.Contains(c.Players, peer) }):
+		return nil, fmt.Errorf("session: Feeders are the peers %d: all of them must be in Players", c.Feeders)
 	case !c.Rejoin:
 		return nil, errors.New("session: Rejoin is false: only a match whose peers all set it can be joined while it goes on")
 	}
 	w := WatchConfig[S, I]{Config: c.Config, Feeders: c.Feeders, CatchUp: c.CatchUp, MaxState: c.MaxState}
 	w.MaxWatchers = 0 // it is the session that may be watched
 	var err error
-	if j.spectator, err = newSpectator(w); err != nil {
+	j.spectator = &Spectator[S, I]{letIn: j.receive, introduced: func(peer driftback.Peer) bool { return !j.owed.Has(peer) }}
+	if err = j.spectator.init(w); err != nil {
 		return nil, err
 	}
-	filled := &j.spectator.cfg.Config
-	for p, peer := range filled.Players {
-		if peer == filled.Self {
-			j.hello.Delays = append(j.hello.Delays, wire.Delay{Participant: driftback.Participant(p), Ticks: filled.InputDelays[len(j.hello.Delays)]})
-		}
+	m, err := newLockstep(j.config)
+	if err != nil {
+		return nil, err
 	}
-	j.spectator.letIn = j.receive
+	config := m.meshConfig()
+	j.hello = mesh.ReturnHello(&config)
+	for i, p := range m.own {
+		j.request.Delays = append(j.request.Delays, wire.Delay{Participant: p, Ticks: m.cfg.InputDelays[i]})
+	}
 	return j, nil
 }
 
@@ -122,7 +128,8 @@ func (j *Joiner[S, I]) Tick(now time.Duration) (Result, error) {
 		return j.session.standing(CatchingUp), nil
 	}
 	passed := j.tell(now)
-	r, err := j.spectator.Tick(now)
+	j.greet()
+	r, err := j.turn(now)
 	if r.Phase == Advanced || r.Phase == Stalled {
 		r.Phase = CatchingUp
 	}
@@ -138,6 +145,26 @@ func (j *Joiner[S, I]) Tick(now time.Duration) (Result, error) {
 		r.Phase = Ended
 	}
 	return r, j.err
+}
+
+// turn is the spectator's. Once this peer is let in what arrives is for its session, and
+// there is what has come to run.
+func (j *Joiner[S, I]) turn(now time.Duration) (Result, error) {
+	m := j.spectator
+	if j.welcome == nil {
+		return m.Tick(now)
+	}
+	m.result, m.events, m.effects.reports = Result{}, m.events[:0], m.effects.reports[:0]
+	m.play()
+	r := m.result
+	r.Phase, r.Tick, r.Confirmed, r.Effects, r.Events = CatchingUp, m.next, m.archive.End(), m.effects.reports, m.events
+	return r, m.err
+}
+
+// greet says hello to the players whose links have come up.
+func (j *Joiner[S, I]) greet() {
+	j.owed &= j.up
+	j.owed = j.tellPlayers(j.owed, j.hello)
 }
 
 // tell moves the clock and returns the time for which others may be blamed.
@@ -161,6 +188,8 @@ func (j *Joiner[S, I]) receive(msg transport.Message) bool {
 	switch msg.Kind {
 	case transport.Up:
 		j.up |= wire.PeersOf(msg.From)
+		j.owed |= wire.PeersOf(msg.From)
+		j.greet()
 		j.appliedAt = j.clock - applyEvery
 	case transport.Down:
 		j.up &^= wire.PeersOf(msg.From)
@@ -193,21 +222,21 @@ func (j *Joiner[S, I]) apply(passed time.Duration) {
 		return
 	}
 	j.applied, j.appliedAt = true, j.clock
-	j.tellPlayers(j.hello)
+	j.tellPlayers(j.up&^j.owed, j.request) // where there is no room it is said again
 }
 
-// tellPlayers says something to every player whose link is up.
-func (j *Joiner[S, I]) tellPlayers(c wire.Control) {
+// tellPlayers says something to some players, and returns those to whom it could not.
+func (j *Joiner[S, I]) tellPlayers(peers wire.Peers, c wire.Control) (left wire.Peers) {
 	b, err := wire.AppendControl(nil, c)
 	if err != nil {
-		j.fail(fmt.Errorf("%w: %w", ErrInternal, err))
-		return
+		return peers
 	}
 	for peer := range driftback.Peer(driftback.MaxPeers) {
-		if j.up.Has(peer) {
-			_ = j.config.Transport.SendReliable(peer, b) // what finds no room is said again
+		if peers.Has(peer) && j.config.Transport.SendReliable(peer, b) != nil {
+			left |= wire.PeersOf(peer)
 		}
 	}
+	return left
 }
 
 // Leave gives up, and tells the players.
@@ -226,7 +255,7 @@ func (j *Joiner[S, I]) fail(err error) {
 	}
 	j.err = err
 	j.spectator.fail(err)
-	if j.applied {
-		j.tellPlayers(wire.Leave{Reason: mesh.LeaveLeft, Tick: j.spectator.next, Text: mesh.Sendable(err.Error())})
+	if !errors.Is(err, ErrFinished) {
+		j.tellPlayers(j.up, wire.Leave{Reason: mesh.LeaveLeft, Tick: j.spectator.next, Text: mesh.Sendable(err.Error())})
 	}
 }

@@ -1,12 +1,12 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/buggify"
 	"github.com/driftback/driftback/mesh"
-	"github.com/driftback/driftback/transport"
 	"github.com/driftback/driftback/wire"
 )
 
@@ -18,11 +18,14 @@ func (j *Joiner[S, I]) begin() {
 		return
 	}
 	s, err := j.resume(w)
-	if err != nil {
-		j.fail(fmt.Errorf("session: peer %d lets this one in as tick %d begins here: %w", j.by, m.next, err))
-		return
+	switch {
+	case errors.Is(err, mesh.ErrBehind) && m.next < m.archive.End():
+		// There is more to run: with the next call.
+	case err != nil:
+		j.fail(fmt.Errorf("session: peer %d lets this one in, and it cannot play from tick %d on: %w", j.by, m.next, err))
+	default:
+		j.session = s
 	}
-	j.session = s
 }
 
 func (j *Joiner[S, I]) resume(w *wire.Welcome) (*Lockstep[S, I], error) {
@@ -31,39 +34,16 @@ func (j *Joiner[S, I]) resume(w *wire.Welcome) (*Lockstep[S, I], error) {
 	if err != nil {
 		return nil, err
 	}
-	c := m.meshConfig()
-	c.Transport = again(c.Transport, j.up&^wire.PeersOf(j.by))
-	if m.mesh, err = mesh.Resume(c, *w, j.by, from.next); err != nil {
+	if m.mesh, err = mesh.Resume(m.meshConfig(), *w, j.by, from.next); err != nil {
 		return nil, err
 	}
-	// The others keep the newest inputs only, and go on meanwhile.
-	if behind, most := m.mesh.From()-from.next, driftback.Tick(m.mesh.Kept())-m.cfg.window()-mesh.MaxDelay; behind > most {
-		m.mesh.Leave()
-		return nil, fmt.Errorf("it plays from tick %d on, and the others keep the inputs of %d ticks before that: it has fallen too far behind, and can join again", m.mesh.From(), most)
-	}
-	m.begun = true
-	err = m.beginAt(&beginning[S]{tick: from.next, state: from.state, control: from.Control(), archive: from.archive})
-	return m, err
-}
-
-// relayed is a transport some of whose messages have been taken, and are said again.
-type relayed struct {
-	transport.Transport
-	up wire.Peers
-}
-
-// again returns the transport with an Up for each of the links that are.
-func again(t transport.Transport, up wire.Peers) transport.Transport { return &relayed{t, up} }
-
-// Receive returns the messages that are said again first.
-func (r *relayed) Receive() (transport.Message, bool) {
-	for peer := driftback.Peer(0); r.up != 0; peer++ {
-		if r.up.Has(peer) {
-			r.up &^= wire.PeersOf(peer)
-			return transport.Message{Kind: transport.Up, From: peer}, true
+	for peer := range driftback.Peer(driftback.MaxPeers) {
+		if j.up.Has(peer) && !j.owed.Has(peer) {
+			m.mesh.LinkUp(peer)
 		}
 	}
-	return r.Transport.Receive()
+	m.begun = true
+	return m, m.beginAt(&beginning[S]{tick: from.next, state: from.state, control: from.Control(), archive: from.archive})
 }
 
 // comesIn reports whether tick t takes no input of this peer's, because it comes to the

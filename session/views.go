@@ -25,11 +25,18 @@ func (l Loss) String() string {
 }
 
 // Cut returns the first tick that participant p, one of the match, does not play
-// because its peer was lost or has left; ok is false while it plays. All survivors of a
+// because its peer was lost or has left; ok is false while it plays, and when it is agreed from
+// when on it plays again. All survivors of a
 // view have the same. Losing another peer at about the same time may lower it, but never to a tick that a
 // survivor has confirmed.
 func (m *Lockstep[S, I]) Cut(p driftback.Participant) (t driftback.Tick, ok bool) {
 	return m.mesh.Cut(p)
+}
+
+// Joined returns the first tick that participant p, one of the match, plays since its peer
+// came back last: see Config.Rejoin; ok is false if it never did. All survivors have the same.
+func (m *Lockstep[S, I]) Joined(p driftback.Participant) (t driftback.Tick, ok bool) {
+	return m.mesh.Joined(p)
 }
 
 // statuses tells the step who is behind the inputs of tick t.

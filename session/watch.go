@@ -69,8 +69,10 @@ type Spectator[S any, I comparable] struct {
 	result        Result
 	note          func(e mesh.Event, by driftback.Participant)
 	// letIn takes a message that may let this one play; true: it does. Nil: it only watches.
-	letIn func(msg transport.Message) bool
-	err   error
+	// introduced is feed.FollowerConfig's.
+	letIn      func(msg transport.Message) bool
+	introduced func(peer driftback.Peer) bool
+	err        error
 }
 
 // Watch returns a spectator that has not yet spoken to anybody. It may come at any time:
@@ -79,22 +81,26 @@ func Watch[S any, I comparable](c WatchConfig[S, I]) (*Spectator[S, I], error) {
 	if slices.Contains(c.Players, c.Self) {
 		return nil, fmt.Errorf("session: Self is peer %d: a spectator's number must be below %d, and none in Players", c.Self, driftback.MaxPeers)
 	}
-	return newSpectator(c)
-}
-
-// newSpectator returns a spectator, which may be one that is going to play.
-func newSpectator[S any, I comparable](c WatchConfig[S, I]) (*Spectator[S, I], error) {
-	c, err := c.complete()
-	if err != nil {
+	m := &Spectator[S, I]{}
+	if err := m.init(c); err != nil {
 		return nil, err
 	}
-	m := &Spectator[S, I]{cfg: c, state: c.Initial}
+	return m, nil
+}
+
+// init makes a spectator, which may be one that is going to play.
+func (m *Spectator[S, I]) init(c WatchConfig[S, I]) error {
+	c, err := c.complete()
+	if err != nil {
+		return err
+	}
+	m.cfg, m.state = c, c.Initial
 	if m.rules, err = newRules(c.Config); err != nil {
-		return nil, err
+		return err
 	}
 	if c.FingerprintEvery != None {
 		if m.hasher, err = fingerprint.New[S](); err != nil {
-			return nil, fmt.Errorf("session: the state cannot be compared with the players': %w", err)
+			return fmt.Errorf("session: the state cannot be compared with the players': %w", err)
 		}
 	}
 	m.bytes, m.canParse = newStateBytes[S]()
@@ -103,7 +109,7 @@ func newSpectator[S any, I comparable](c WatchConfig[S, I]) (*Spectator[S, I], e
 	m.events = make([]Event, 0, maxWatchEvents)
 	m.note = m.noteEntry
 	m.begin(0, Control{Speed: NormalSpeed})
-	return m, m.connect()
+	return m.connect()
 }
 
 // complete returns the config with its defaults, or an error that names the field, the
@@ -152,7 +158,7 @@ func (m *Spectator[S, I]) connect() (err error) {
 	m.ours = feed.NewSums(history, every)
 	hello := mesh.OutsideHello(c.Match, c.Nonce, m.rules.settings(), c.Players)
 	m.follower, err = feed.NewFollower(feed.FollowerConfig{
-		Transport: c.Transport, Hello: hello, Feeders: c.Feeders, Archive: m.archive,
+		Transport: c.Transport, Hello: hello, Feeders: c.Feeders, Archive: m.archive, Introduced: m.introduced,
 		Delay: driftback.Tick(c.Delay), MaxState: c.MaxState,
 		Timeout: max(c.PeerTimeout, 0), JoinTimeout: max(c.JoinTimeout, 0),
 		Valid: m.rules.valid, ValidEntry: m.rules.mayPause, Note: m.noteEvent,
