@@ -124,13 +124,6 @@ func (f *Feeder) Watchers() (n int) {
 	return n
 }
 
-// Plays says that a peer that was coming back plays: it is told nothing more.
-func (f *Feeder) Plays(peer driftback.Peer) {
-	if w := f.byNum[peer]; w != nil {
-		f.remove(w, nil)
-	}
-}
-
 // Poll sends what is due. agreed is the newest due tick on which the players have agreed.
 // now is the time since any fixed moment.
 func (f *Feeder) Poll(now time.Duration, agreed driftback.Tick) {

@@ -76,9 +76,6 @@ func (f *Feeder) Receive(msg transport.Message) {
 		return
 	case transport.Datagram, transport.Reliable:
 	}
-	if w.phase == ignored && f.returns(msg) {
-		*w = watcher{peer: w.peer, phase: silent, tag: w.tag, messages: w.messages}
-	}
 	if w.phase == ignored {
 		return
 	}
@@ -98,17 +95,6 @@ func (f *Feeder) Receive(msg transport.Message) {
 	} else if err := f.receiveControl(w, msg.Data); err != nil {
 		f.drop(w, err)
 	}
-}
-
-// returns reports whether a message is the hello of one of the players that comes back:
-// it says so once for each time that its link comes up.
-func (f *Feeder) returns(msg transport.Message) bool {
-	if !f.cfg.Players.Has(msg.From) || msg.Kind != transport.Reliable {
-		return false
-	}
-	c, err := wire.ParseControl(msg.Data)
-	_, hello := c.(wire.Hello)
-	return err == nil && hello
 }
 
 // fault counts what an honest watcher does not send.
@@ -195,7 +181,7 @@ func (f *Feeder) receiveHello(w *watcher, h *wire.Hello) error {
 	if err := mesh.Compare(w.peer, &f.cfg.Hello, h); err != nil {
 		return err
 	}
-	if len(h.Delays) > 0 {
+	if len(h.Delays) > 0 && !f.cfg.Players.Has(w.peer) {
 		return errors.New("it says that it plays, and only who plays nobody can watch")
 	}
 	if !f.cfg.Players.Has(w.peer) && f.Watchers() >= f.cfg.Most {

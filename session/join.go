@@ -129,7 +129,7 @@ func (j *Joiner[S, I]) Tick(now time.Duration) (Result, error) {
 	}
 	passed := j.tell(now)
 	j.greet()
-	r, err := j.turn(now)
+	r, err := j.spectator.Tick(now)
 	if r.Phase == Advanced || r.Phase == Stalled {
 		r.Phase = CatchingUp
 	}
@@ -145,20 +145,6 @@ func (j *Joiner[S, I]) Tick(now time.Duration) (Result, error) {
 		r.Phase = Ended
 	}
 	return r, j.err
-}
-
-// turn is the spectator's. Once this peer is let in what arrives is for its session, and
-// there is what has come to run.
-func (j *Joiner[S, I]) turn(now time.Duration) (Result, error) {
-	m := j.spectator
-	if j.welcome == nil {
-		return m.Tick(now)
-	}
-	m.result, m.events, m.effects.reports = Result{}, m.events[:0], m.effects.reports[:0]
-	m.play()
-	r := m.result
-	r.Phase, r.Tick, r.Confirmed, r.Effects, r.Events = CatchingUp, m.next, m.archive.End(), m.effects.reports, m.events
-	return r, m.err
 }
 
 // greet says hello to the players whose links have come up.
@@ -180,7 +166,7 @@ func (j *Joiner[S, I]) tell(now time.Duration) time.Duration {
 }
 
 // receive takes a message before the spectator does, and reports whether this peer is let
-// in: then all that comes later is for its session.
+// in: then what comes later is for its session, if it can begin.
 func (j *Joiner[S, I]) receive(msg transport.Message) bool {
 	if msg.From == j.config.Self || !slices.Contains(j.config.Players, msg.From) {
 		return false

@@ -1,7 +1,7 @@
 package session_test
 
 import (
-	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -10,7 +10,6 @@ import (
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/mesh"
 	"github.com/driftback/driftback/session"
-	"github.com/driftback/driftback/transport"
 	"github.com/driftback/driftback/transport/loopback"
 )
 
@@ -145,7 +144,7 @@ func TestAPeerThatCrashedComesBackAndPlaysOn(t *testing.T) {
 			require.Equal(t, from, away[0].to)
 			require.Greater(t, away[0].from, driftback.Tick(150))
 			require.Greater(t, from, away[0].from+60, "the control: for some ticks nobody played")
-			require.Equal(t, c.away > 1000, p.first > 500, "it was given a state, where the beginning is too long ago")
+			require.Equal(t, c.away > 300, p.first > 500, "it was given a state, where the beginning is too long ago")
 			m.runUntil(from + 300)
 			m.requireOneView()
 			for _, q := range m.awake() {
@@ -161,6 +160,15 @@ func TestAPeerThatCrashedComesBackAndPlaysOn(t *testing.T) {
 			m.finishAll()
 		})
 	}
+}
+
+// awakeUntil runs until every peer that is awake has confirmed tick t.
+func (m *match) awakeUntil(t driftback.Tick) {
+	m.t.Helper()
+	m.runWhile(3000, "not so far", func() bool {
+		m.requireNoErrors()
+		return slices.ContainsFunc(m.awake(), func(p *peer) bool { return p.confirmed < t })
+	})
 }
 
 // stalls returns how often each member stalled, of three peers of which the last crashes
@@ -317,8 +325,8 @@ func TestWhoComesBackFindsTheMatchPausedAndAtItsSpeed(t *testing.T) {
 	m.run(30)
 	require.NoError(t, m.peers[0].session.Pause())
 	m.run(60)
-	paused, confirmed := m.peers[0].session.Paused()
-	require.True(t, paused && confirmed, "the control")
+	paused, _ := m.peers[0].session.Paused()
+	require.True(t, paused, "the control")
 	p := m.comeBack(2, nil)
 	from := m.runIn(p)
 	paused, _ = p.session.Paused()
@@ -329,9 +337,8 @@ func TestWhoComesBackFindsTheMatchPausedAndAtItsSpeed(t *testing.T) {
 	require.NoError(t, p.session.Resume())
 	m.run(60)
 	for _, q := range m.peers {
-		paused, confirmed := q.session.Paused()
+		paused, _ := q.session.Paused()
 		require.False(t, paused, "peer %d", q.self)
-		require.True(t, confirmed || q.session.Stats().Agreed > 0)
 	}
 	m.finishAll()
 }
@@ -514,8 +521,7 @@ func TestASponsorThatCrashesIsReplacedByAnother(t *testing.T) {
 		m.peers[feeder].crash()
 		from := m.runIn(p)
 		t.Logf("peer %d crashed after %d frames (it fed: %v), and tick %d is the first of the one that came back", feeder, frames, feeds, from)
-		m.runUntil(from + 100)
-		m.requireNoErrors()
+		m.awakeUntil(from + 100)
 		m.finishAll()
 	}
 }
@@ -551,6 +557,3 @@ func TestEveryErrorOfAJoinConfigNamesTheField(t *testing.T) {
 	})
 	require.ErrorContains(t, err, "Rejoin is true, and a state cannot be made of its bytes")
 }
-
-var _ = errors.Is
-var _ transport.Transport = (*tap)(nil)

@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/buggify"
@@ -19,8 +20,8 @@ func (j *Joiner[S, I]) begin() {
 	}
 	s, err := j.resume(w)
 	switch {
-	case errors.Is(err, mesh.ErrBehind) && m.next < m.archive.End():
-		// There is more to run: with the next call.
+	case errors.Is(err, mesh.ErrBehind):
+		// There is more to run first, and more comes.
 	case err != nil:
 		j.fail(fmt.Errorf("session: peer %d lets this one in, and it cannot play from tick %d on: %w", j.by, m.next, err))
 	default:
@@ -56,13 +57,14 @@ func (m *Lockstep[S, I]) comesIn(t driftback.Tick) bool {
 	return t+driftback.Tick(longest) < m.mesh.From()
 }
 
-// catchUp runs the ticks that take no input of this peer's, as far ahead as the window
-// allows: when it begins to play the others have its inputs in time.
+// catchUp runs the ticks that take no input of this peer's, as far as the others have come:
+// when it begins to play they have its inputs in time.
 func (m *Lockstep[S, I]) catchUp() {
 	m.result.Phase = CatchingUp
+	ahead := m.othersAhead()
 	for range DefaultCatchUp {
 		t := m.loop.Next()
-		if !m.comesIn(t) || m.finishAt != None && t >= m.finishAt || !m.within(t) ||
+		if !m.comesIn(t) || m.finishAt != None && t >= m.finishAt || !m.within(t) || m.lead() > ahead ||
 			m.mesh.Blocked() || m.cfg.Buggify.Fires(buggify.SpareStall) {
 			return
 		}
@@ -75,4 +77,21 @@ func (m *Lockstep[S, I]) catchUp() {
 		m.fingerprintDue()
 		m.effects.settle(m.final())
 	}
+}
+
+// othersAhead returns by how many ticks the others are about beyond what is held of them:
+// as many as a link takes, less the delay with which their inputs come.
+func (m *Lockstep[S, I]) othersAhead() int {
+	oneWay, known := m.oneWay()
+	if !known {
+		return mesh.MaxWindow
+	}
+	delay := mesh.MaxDelay
+	for p, peer := range m.cfg.Players {
+		if peer != m.cfg.Self && m.parts[p].cut == None {
+			delay = min(delay, m.mesh.Delay(driftback.Participant(p)))
+		}
+	}
+	speed, _ := m.Speed()
+	return int((oneWay+m.pace.length/2)*time.Duration(speed)/(m.pace.length*time.Duration(NormalSpeed))) - delay
 }

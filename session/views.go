@@ -76,7 +76,6 @@ func (m *Lockstep[S, I]) takeViews() {
 		now, before := m.partsOf(p), m.parts[p]
 		m.parts[p] = now
 		if now.joined != before.joined {
-			m.watchers.plays(m.cfg.Players[p])
 			m.check(m.loop.Redo(now.joined))
 		}
 		if now.cut != before.cut && now.cut != None {

@@ -67,13 +67,6 @@ func (m *Lockstep[S, I]) letWatch(before *feed.Archive) (err error) {
 	return err
 }
 
-// plays says that a peer that may have been coming back plays.
-func (w *watchers[S]) plays(peer driftback.Peer) {
-	if w != nil {
-		w.feeder.Plays(peer)
-	}
-}
-
 func (w *watchers[S]) startsFrom(sum uint64, hasSum bool) {
 	if w != nil {
 		w.start, w.hasSum = sum, hasSum
