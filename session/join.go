@@ -180,11 +180,13 @@ func (j *Joiner[S, I]) receive(msg transport.Message) bool {
 	case transport.Down:
 		j.up &^= wire.PeersOf(msg.From)
 	case transport.Reliable:
-		if c, err := wire.ParseControl(msg.Data); err == nil {
-			if w, ok := c.(wire.Welcome); ok && j.applied {
-				j.welcome, j.by = &w, msg.From
-				return true
-			}
+		c, err := wire.ParseControl(msg.Data)
+		if w, ok := c.(wire.Welcome); ok && err == nil && j.applied {
+			j.welcome, j.by = &w, msg.From
+			return true
+		}
+		if _, ok := c.(wire.Watch); ok {
+			j.tellPlayers(wire.PeersOf(msg.From), wire.Leave{Reason: mesh.LeaveLeft, Text: "it is coming back itself"})
 		}
 	case transport.Datagram:
 	}

@@ -162,6 +162,7 @@ type peer struct {
 	advanced  int
 	stalled   int
 	caught    int            // calls that took no input because it was coming in
+	dead      bool           // its process has died
 	first     driftback.Tick // of one that came back: the first that it came to rest at
 	effects   map[session.Report]int
 	events    []session.Event

@@ -69,7 +69,7 @@ func (o *oracle) cut(q int, t driftback.Tick) {
 			o.away = map[int][]span{}
 		}
 		o.away[q] = append(list, span{from: t})
-	case list[n-1].to == 0 && t < list[n-1].from:
+	case list[n-1].to == 0 && t < list[n-1].from && (n == 1 || t >= list[n-2].to):
 		list[n-1].from = t
 	default:
 		return
