@@ -85,6 +85,9 @@ func (m *Mesh) receiveControl(l *link, b []byte) {
 		m.receiveAccepted(l, c)
 	case wire.Decide:
 		m.receiveDecide(l, c)
+	case wire.Welcome:
+		m.receiveWelcome(l, c)
+	case wire.Apply: // it is in already
 	default: // a transfer, and nobody here has one
 		m.refuse(Malformed)
 	}
@@ -106,7 +109,7 @@ func (m *Mesh) sendOwed() {
 			continue // nothing overtakes the hello
 		}
 		l.mail.said = true
-		if l.view.cut {
+		if l.view.cut || l.view.apart() {
 			continue
 		}
 		if m.phase == Joining && l.past.known {

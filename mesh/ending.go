@@ -162,6 +162,9 @@ func (m *Mesh) receiveLeave(l *link, leave wire.Leave) {
 	case LeaveMissing:
 		m.end(told, leave)
 	case LeaveRefused:
+		if m.from != 0 && !l.meter.started {
+			return // said to the spectator that this peer was
+		}
 		m.end(told, wire.Leave{Reason: LeaveRefused, Text: "another peer refused the match"})
 	default:
 		if m.playsOn() {

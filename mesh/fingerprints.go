@@ -30,6 +30,7 @@ const (
 type fingerprints struct {
 	every driftback.Tick // 0: off
 	ring  []uint64       // the newest, by index
+	first uint64         // index of the first that this peer takes
 	next  uint64         // index of the first that is not known
 	// agreed is the first index that some peer has not agreed to.
 	agreed uint64
@@ -77,6 +78,18 @@ func (f *fingerprints) tick(index uint64) driftback.Tick {
 	return (driftback.Tick(index) + 1) * f.every
 }
 
+// after returns the index of the first due tick after t.
+func (f *fingerprints) after(t driftback.Tick) uint64 { return uint64(t / f.every) }
+
+// begin makes the first of this peer's be that of an index.
+func (f *fingerprints) begin(index uint64) { f.first, f.next, f.agreed = index, index, index }
+
+// restart makes a peer's first be that of an index.
+func (t *linkPrints) restart(index uint64) {
+	clear(t.came)
+	*t = linkPrints{ring: t.ring, came: t.came, next: index, compared: index, acked: index, sentTo: index}
+}
+
 // bound says how many may wait until the next Poll. It is the same all that time,
 // because a state that is not taken when it is due must not be run past.
 func (f *fingerprints) bound(sites *buggify.Sites) {
@@ -95,7 +108,7 @@ func (f *fingerprints) full(links []link) bool {
 		return true
 	}
 	for i := range links {
-		if f.next-links[i].prints.acked >= uint64(len(f.ring)) && !links[i].view.cut {
+		if acked := links[i].prints.acked; f.next > acked && f.next-acked >= uint64(len(f.ring)) && !links[i].view.cut {
 			return true // one more would overwrite one that may have to be sent again
 		}
 	}
@@ -148,7 +161,7 @@ func (m *Mesh) Root(t driftback.Tick) (sum uint64, ok bool) {
 		return 0, false
 	}
 	i := uint64(t/f.every) - 1
-	if i >= f.next || f.next-i > uint64(len(f.ring)) {
+	if i < f.first || i >= f.next || f.next-i > uint64(len(f.ring)) {
 		return 0, false
 	}
 	return f.ring[i%uint64(len(f.ring))], true
@@ -263,5 +276,5 @@ func (m *Mesh) nextSums(l *link) (first, end uint64) {
 	if t.again < t.againEnd && (t.sentTo == f.next || !t.repeated) {
 		return t.again, min(t.againEnd, t.again+f.perPacket)
 	}
-	return t.sentTo, min(f.next, t.sentTo+f.perPacket)
+	return t.sentTo, max(t.sentTo, min(f.next, t.sentTo+f.perPacket))
 }

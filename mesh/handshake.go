@@ -84,6 +84,9 @@ func (m *Mesh) receiveHello(l *link, h wire.Hello) {
 			m.keep(l, h)
 			m.judgeFinish()
 			return
+		case m.cfg.Rejoin && m.phase == Playing && h.Match == m.cfg.Match && (m.playsOn() || !m.finish.ready && !m.dispute.open):
+			m.replaced(l, h)
+			return
 		case m.playsOn():
 			if m.leaves(l, nil); h.Match == m.cfg.Match {
 				m.turnAway(l)
@@ -114,6 +117,9 @@ func (m *Mesh) receiveHello(l *link, h wire.Hello) {
 // agreeIfAll agrees once every hello has come. In a rematch this peer's own have to be on
 // their way too: until then another's may be of an attempt that it has given up since.
 func (m *Mesh) agreeIfAll() {
+	if m.phase != Joining {
+		return
+	}
 	for i := range m.links {
 		if l := &m.links[i]; l.hello == nil || l.past.known && l.owed&owesHello != 0 {
 			return
@@ -182,7 +188,8 @@ func (m *Mesh) agree() {
 		b = append(append(b, s.Value...), 0)
 	}
 	m.digest = xxh3.Hash(b)
-	m.tag = tagOf(m.digest, m.avoided())
+	m.views.avoid = m.avoided()
+	m.tag = tagOf(m.digest, m.views.avoid)
 	m.agreed = true
 
 	for p := range m.histories {

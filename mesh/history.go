@@ -17,7 +17,9 @@ type history struct {
 	came   []bool // by place in the ring: an input from held on has come
 	// held is the first tick that is not held. Everything below it is final.
 	held driftback.Tick
-	end  driftback.Tick // the first tick beyond all that have come
+	// first is the tick at which it begins; of none below it anything is known.
+	first driftback.Tick
+	end   driftback.Tick // the first tick beyond all that have come
 	// limit is the first tick that does not count now, whatever has come for it.
 	limit driftback.Tick
 	// entries are what the participant did to the match itself on these ticks.
@@ -32,7 +34,10 @@ func newHistory(stride, depth int) history {
 }
 
 // oldest returns the oldest tick whose input is still kept.
-func (h *history) oldest() driftback.Tick { return max(0, h.end-h.mask-1) }
+func (h *history) oldest() driftback.Tick { return max(h.first, h.end-h.mask-1) }
+
+// begin makes a history that is new begin at tick t.
+func (h *history) begin(t driftback.Tick) { h.first, h.held, h.end = t, t, t }
 
 // at returns the bytes of tick t, which must be kept. They are borrowed until
 // depth more ticks have been appended.

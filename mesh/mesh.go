@@ -73,6 +73,7 @@ type Mesh struct {
 	last         driftback.Tick // where this peer is going to finish; 0: not known
 	dispute      dispute
 	views        views
+	from         driftback.Tick // where a peer that has come back begins to play; 0: it was there from the start
 	pace         ownPace
 
 	avoid         string // the tag of the match before, in hexadecimal; "": there was none
@@ -197,6 +198,9 @@ func (m *Mesh) receive(msg transport.Message) {
 	l := m.linkTo(msg.From)
 	if l == nil {
 		m.receiveOutside(msg)
+		return
+	}
+	if m.phase != Ended && (l.view.fresh || l.view.awaits) && m.receiveReturning(l, msg) {
 		return
 	}
 	if l.view.cut && m.phase != Ended {

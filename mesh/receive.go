@@ -31,6 +31,7 @@ func (m *Mesh) receivePacket(l *link, b []byte) {
 		return
 	}
 	m.hear(l)
+	m.takeWord(l, p)
 	l.meter.heard(p.Seq, m.clock)
 	if p.Echo.Set {
 		l.meter.measure(p.Echo.Seq, time.Duration(p.Echo.HeldMicros)*time.Microsecond, m.clock)

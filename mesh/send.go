@@ -71,7 +71,7 @@ func (m *Mesh) Flush() {
 		return
 	}
 	for i := range m.links {
-		if l := &m.links[i]; l.up && !l.view.cut {
+		if l := &m.links[i]; l.up && !l.view.cut && !l.view.apart() {
 			m.flushTo(l)
 			m.share(l)
 		}

@@ -66,6 +66,9 @@ func (m *Mesh) judge(passed time.Duration) {
 			return
 		}
 	}
+	if m.judgeAlone(passed); m.phase == Ended {
+		return
+	}
 	if m.judgeLost(passed); m.phase == Ended {
 		return
 	}
@@ -135,11 +138,12 @@ func (m *Mesh) why(l *link) (final bool, err error) {
 // being settled, or too many fingerprints wait to be compared or to be
 // acknowledged.
 func (m *Mesh) Blocked() bool {
-	if m.dispute.open || m.prints.full(m.links) {
+	if m.dispute.open || m.prints.full(m.links) || m.waitsAlone() {
 		return true
 	}
 	for i := range m.links {
-		if m.links[i].interrupted && !m.links[i].view.cut {
+		// For who has been let in and has not come yet, nobody waits before it has to play.
+		if l := &m.links[i]; l.interrupted && !l.view.cut && !l.view.awaits {
 			return true
 		}
 	}

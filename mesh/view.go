@@ -16,15 +16,23 @@ import (
 const never = driftback.Tick(math.MaxInt64)
 
 // views is what this peer knows about who plays. View 0 is the roster; each later one
-// cuts peers that the one before had, at ticks on which the others have agreed.
+// cuts peers that the one before had, or lets others in, at ticks on which its members
+// have agreed.
 type views struct {
 	number  uint64
 	members wire.Peers
 	// cuts has, by participant, the first tick that it does not play; never: it plays.
 	cuts []driftback.Tick
-	// decided and tags are by view: what it is about, and what packets carried before.
+	// absences are by participant, closed ones oldest first, and welcomed is what let this
+	// peer in, if it has come back.
+	absences [][]wire.Absence
+	// decided and tags are by view, from the one after base on: what it is about, and what
+	// packets carried before.
+	base    uint64
 	decided []wire.Value
 	tags    []uint16
+	avoid   []uint16 // what tags must not be
+	alone   time.Duration
 
 	accusing
 	acceptor
@@ -38,6 +46,7 @@ type views struct {
 type linkView struct {
 	// cut: the newest view does not have it. over: it knows.
 	cut, over bool
+	returning
 	// left: it has left in an orderly way, or has lost the match.
 	left  bool
 	told  *ToldError // how it left; nil: it has lost the match
@@ -63,6 +72,7 @@ func (m *Mesh) initViews() {
 		v.cuts = append(v.cuts, never)
 	}
 	v.neutral = make([]byte, m.cfg.Stride)
+	v.absences = make([][]wire.Absence, len(m.cfg.Players))
 	for i := range m.links {
 		m.links[i].view.shared = make([]driftback.Tick, len(m.cfg.Players))
 	}
@@ -74,12 +84,18 @@ func (m *Mesh) playsOn() bool {
 	return m.cfg.PlayOn && m.phase == Playing && m.views.members.Len() > 2
 }
 
+// decides reports whether members decide about views: to go on without some, or to let
+// others in.
+func (m *Mesh) decides() bool {
+	return m.playsOn() || m.cfg.Rejoin && m.phase == Playing
+}
+
 // View returns the number of the newest view that this peer is in: how often peers
-// have been cut.
+// have been cut or have come back.
 func (m *Mesh) View() int { return int(m.views.number) }
 
 // Cut returns the first tick that participant p, one of the match, does not play; ok is
-// false while it plays. From that tick on its inputs are zeros. A later view may lower
+// false while it plays, and when it is agreed from when on it does again. From that tick on its inputs are zeros. A later view may lower
 // it to a tick up to which some survivor holds p's inputs, but never to one that this
 // peer has confirmed.
 func (m *Mesh) Cut(p driftback.Participant) (t driftback.Tick, ok bool) {
@@ -117,15 +133,19 @@ func (m *Mesh) install(value wire.Value, by driftback.Peer) {
 			overtaken, late = c.Participant, true
 		}
 	}
-	v.number++
-	v.decided = append(v.decided, value)
-	v.tags = append(v.tags, m.tag)
+	for _, j := range value.Joins {
+		if confirmed > j.Tick {
+			overtaken, late = m.linkTo(j.Peer).plays[0], true
+		}
+		v.members |= wire.PeersOf(j.Peer)
+	}
+	v.keep(value, m.tag)
 	m.tag = m.viewTag(value)
 	if out := !v.members.Has(m.cfg.Self); late || out {
 		if out {
 			overtaken, late = m.own[0], false
 		}
-		err := &CutOffError{View: int(v.number), By: by, Participant: overtaken, Tick: tickOf(value, overtaken), Confirmed: confirmed, Self: !late}
+		err := &CutOffError{View: int(v.number), By: by, Participant: overtaken, Tick: m.changes(&value, overtaken), Confirmed: confirmed, Self: !late}
 		m.end(err, wire.Leave{Reason: LeaveLost, Text: "it was cut off"})
 		return
 	}
@@ -140,21 +160,53 @@ func (m *Mesh) install(value wire.Value, by driftback.Peer) {
 		for p := range l.view.shared {
 			l.view.shared[p] = -1
 		}
-		l.view.silent, l.view.gone, l.view.deaf, l.view.decidedAt = 0, 0, true, -repeatEvery
+		l.view.forget()
+		l.view.deaf, l.view.decidedAt = true, -repeatEvery
 		if before.Has(l.peer) && !v.members.Has(l.peer) {
 			l.view.cut, l.view.owes, l.interrupted, l.balked = true, !l.view.over, false, false
+			if l.view.awaits && !l.view.fresh {
+				m.unfeed(l, errLate)
+			}
+			l.view.awaits = false
 			m.note(Event{Kind: PeerCut, Peer: l.peer, Tick: tickOf(value, l.plays[0])})
 		}
 	}
+	for i := range value.Joins {
+		m.letIn(&value.Joins[i])
+	}
 	v.acceptor, v.accusing, v.round, v.starved = acceptor{}, accusing{}, round{highest: v.round.highest}, 0
+	if len(value.Joins) > 0 {
+		m.makeWelcomes(&value)
+	}
 	m.limit()
 	m.fill()
 	m.updateAgreed()
 	m.accuse()
 	m.sendDecisions()
+	m.sendWelcomes()
 	m.judgeLast()
 	m.judgeFinish()
 }
+
+// keptViews is how many decisions are kept for members that may not know them.
+const keptViews = 256
+
+// keep moves on to the next view. tag is what packets carried before.
+func (v *views) keep(value wire.Value, tag uint16) {
+	v.number++
+	v.decided = append(v.decided, value)
+	v.tags = append(v.tags, tag)
+	if len(v.decided) > keptViews {
+		v.base++
+		v.decided, v.tags = slices.Delete(v.decided, 0, 1), slices.Delete(v.tags, 0, 1)
+	}
+	if v.avoid = append(v.avoid, tag); len(v.avoid) > wire.MaxAvoid {
+		v.avoid = slices.Delete(v.avoid, 0, 1)
+	}
+}
+
+// forget drops what a member has said in the view before.
+func (v *linkView) forget() { v.silent, v.gone, v.ready, v.waits = 0, 0, 0, false }
 
 func tickOf(value wire.Value, p driftback.Participant) driftback.Tick {
 	for _, c := range value.Cuts {
@@ -173,12 +225,20 @@ func (m *Mesh) viewTag(value wire.Value) uint16 {
 	for _, c := range value.Cuts {
 		b = binary.LittleEndian.AppendUint64(append(b, byte(c.Participant)), uint64(c.Tick))
 	}
-	return tagOf(xxh3.Hash(b), append(m.avoided(), m.views.tags...))
+	for _, j := range value.Joins {
+		b = binary.LittleEndian.AppendUint64(append(b, 0xff, byte(j.Peer)), uint64(j.Tick))
+		b = binary.LittleEndian.AppendUint64(b, j.Nonce)
+	}
+	return tagOf(xxh3.Hash(b), m.views.avoid)
 }
 
 // ill says what is wrong with a value for the next view; "" is nothing.
 func (m *Mesh) ill(value *wire.Value) string {
 	v := &m.views
+	joins, why := m.illJoins(value)
+	if why != "" {
+		return why
+	}
 	lost := wire.Peers(0)
 	for _, c := range value.Cuts {
 		if int(c.Participant) >= len(m.cfg.Players) {
@@ -188,10 +248,14 @@ func (m *Mesh) ill(value *wire.Value) string {
 		if c.Tick > m.farthest() {
 			return "it cuts a participant at a tick that nobody can have reached"
 		}
+		if c.Tick < m.joined(c.Participant) {
+			return "it cuts a participant before it has come back"
+		}
 	}
 	for p, peer := range m.cfg.Players {
 		t := tickOf(*value, driftback.Participant(p))
 		switch {
+		case joins.Has(peer):
 		case t == never && (lost.Has(peer) || v.cuts[p] != never):
 			return "it cuts half a peer, or leaves out one that was cut"
 		case t != never && t > v.cuts[p]:
@@ -216,12 +280,12 @@ func (m *Mesh) sendDecisions() {
 	for i := range m.links {
 		l := &m.links[i]
 		if l.view.known == v.number || l.view.over || !l.up || l.owed&owesHello != 0 || l.view.cut && !l.view.owes ||
-			m.clock-l.view.decidedAt < repeatEvery {
+			l.view.apart() || m.clock-l.view.decidedAt < repeatEvery {
 			continue
 		}
 		l.view.owes, l.view.decidedAt = false, m.clock
-		for view := l.view.known + 1; view <= v.number; view++ {
-			m.sendControl(l, wire.Decide{View: view, Value: v.decided[view-1]})
+		for view := max(l.view.known, v.base) + 1; view <= v.number; view++ {
+			m.sendControl(l, wire.Decide{View: view, Value: v.decided[view-1-v.base]})
 		}
 	}
 }
@@ -236,7 +300,7 @@ func (m *Mesh) receiveDecide(l *link, d wire.Decide) {
 	case !m.cfg.PlayOn || d.View == 0:
 		m.refuse(BadVote)
 	case d.View <= v.number:
-		if !slices.Equal(d.Value.Cuts, v.decided[d.View-1].Cuts) {
+		if d.View > v.base && !same(&d.Value, &v.decided[d.View-1-v.base]) {
 			m.refuse(BadVote)
 			return
 		}
@@ -265,10 +329,11 @@ func (m *Mesh) behind(l *link, view uint64) bool {
 // receiveOtherView takes a packet whose tag is not that of this peer's view: its sender
 // may not know of it yet, and sends all that matters again.
 func (m *Mesh) receiveOtherView(l *link, tag uint16) {
-	for view, old := range m.views.tags {
-		if old == tag {
+	for i, old := range m.views.tags {
+		if view := m.views.base + uint64(i); old == tag && view >= l.view.since {
 			m.hear(l)
-			l.view.known = max(l.view.known, uint64(view))
+			l.view.known = max(l.view.known, view)
+			m.comes(l)
 			return
 		}
 	}
@@ -281,5 +346,5 @@ func (m *Mesh) receiveOtherView(l *link, tag uint16) {
 // of yet.
 func (m *Mesh) expectsView() bool {
 	v := &m.views
-	return m.playsOn() && (v.silent|v.gone != 0 || v.stands || v.acceptedIn != 0)
+	return m.decides() && (v.silent|v.gone|v.ready != 0 || v.stands || v.acceptedIn != 0)
 }

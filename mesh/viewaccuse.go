@@ -15,6 +15,8 @@ const repeatEvery = 200 * time.Millisecond
 // accusing is whom this peer accuses.
 type accusing struct {
 	silent, gone wire.Peers
+	ready        wire.Peers    // whom it would let in
+	waiting      bool          // it has said that it waits for a view
 	saidAt       time.Duration // when it last said so
 	// waited is for how long nobody has been added to those accused since there were
 	// any, and waitedFor who has been.
@@ -28,13 +30,14 @@ func (m *Mesh) judgeLost(passed time.Duration) {
 		return
 	}
 	m.sendDecisions()
-	if m.judgeStarved(passed); !m.playsOn() {
+	m.sendWelcomes()
+	if m.judgeStarved(passed); !m.decides() {
 		return
 	}
 	m.accuse()
 	lost := m.suspects()
 	m.thaw(lost)
-	if m.lead(lost); !m.playsOn() {
+	if m.lead(lost); !m.decides() {
 		return
 	}
 	if m.finish.ready {
@@ -49,7 +52,7 @@ func (m *Mesh) judgeLost(passed time.Duration) {
 func (m *Mesh) judgeWaiting(passed time.Duration) {
 	v := &m.views
 	accused := v.silent | v.gone
-	idle := accused == 0 && !v.stands && v.acceptedIn == 0
+	idle := accused == 0 && !v.stands && v.acceptedIn == 0 && !v.capped()
 	if idle || accused&^v.waitedFor != 0 {
 		v.waited = 0
 	}
@@ -142,7 +145,7 @@ func (m *Mesh) leaves(l *link, told *ToldError) {
 
 // accuse works out whom this peer accuses, and tells the others.
 func (m *Mesh) accuse() {
-	if !m.playsOn() {
+	if !m.decides() {
 		return
 	}
 	v := &m.views
@@ -157,19 +160,21 @@ func (m *Mesh) accuse() {
 			silent |= wire.PeersOf(l.peer)
 		}
 	}
-	news := silent != v.silent || gone != v.gone
-	v.silent, v.gone = silent, gone
-	again := silent|gone != 0 && m.clock-v.saidAt >= repeatEvery
+	ready, waiting := m.letsIn(), v.capped()
+	news := silent != v.silent || gone != v.gone || ready != v.ready || waiting != v.waiting
+	v.silent, v.gone, v.ready, v.waiting = silent, gone, ready, waiting
+	something := silent|gone|ready != 0 || waiting
+	again := something && m.clock-v.saidAt >= repeatEvery
 	if news || again {
 		v.saidAt = m.clock
 	}
 	for i := range m.links {
 		l := &m.links[i]
-		reached := l.up && l.greeted && l.owed&owesHello == 0 && !l.view.cut && !l.view.left
-		if due := news || again || l.view.deaf && silent|gone != 0; !due || !reached {
+		reached := l.up && l.greeted && l.owed&owesHello == 0 && !l.view.cut && !l.view.left && !l.view.apart()
+		if due := news || again || l.view.deaf && something; !due || !reached {
 			continue
 		}
-		l.view.deaf = !m.sendControl(l, wire.Accuse{View: v.number, Silent: silent, Left: gone})
+		l.view.deaf = !m.sendControl(l, wire.Accuse{View: v.number, Silent: silent, Left: gone, Ready: ready, Waits: waiting})
 	}
 }
 
@@ -199,8 +204,8 @@ func (m *Mesh) receiveAccuse(l *link, a wire.Accuse) {
 	if a.View > m.views.number {
 		return // it speaks of others than we do
 	}
-	news := l.view.silent != a.Silent || l.view.gone != a.Left
-	l.view.silent, l.view.gone = a.Silent, a.Left
+	news := l.view.silent != a.Silent || l.view.gone != a.Left || l.view.ready != a.Ready
+	l.view.silent, l.view.gone, l.view.ready, l.view.waits = a.Silent, a.Left, a.Ready, a.Waits
 	if r := &m.views.round; news && r.ballot != 0 && !r.proposing && !r.promises.Has(l.peer) {
 		m.askOne(l) // it may have had no reason to promise before
 	}
@@ -316,7 +321,8 @@ func (m *Mesh) receiveCut(l *link, msg transport.Message) {
 			case c.Nonce == l.hello.Nonce:
 				l.greeted, l.mail.met = true, true
 			case c.Match == m.cfg.Match:
-				m.turnAway(l)
+				m.returnsAs(l, c)
+				return
 			default:
 				l.mail.met, l.view.over = true, true
 				m.keep(l, c)
@@ -331,5 +337,9 @@ func (m *Mesh) receiveCut(l *link, msg transport.Message) {
 // without it.
 func (m *Mesh) turnAway(l *link) {
 	l.view.over = true
-	m.sendControl(l, wire.Leave{Reason: LeaveRefused, Text: "the match goes on without it"})
+	reason := LeaveRefused
+	if m.cfg.Rejoin {
+		reason = LeaveUnderWay
+	}
+	m.sendControl(l, wire.Leave{Reason: reason, Text: "the match goes on without it"})
 }

@@ -21,6 +21,10 @@ type acceptor struct {
 	stands, bound bool
 	frozen        wire.Peers
 	held          [driftback.MaxParticipants]driftback.Tick
+	// joining are those that the round lets in to which it was made. caps has, by
+	// participant, the tick up to which this peer goes on without it; 0: there is none.
+	joining wire.Peers
+	caps    [driftback.MaxParticipants]driftback.Tick
 	// accepted is what was accepted last, in the ballot acceptedIn; 0: nothing was.
 	acceptedIn uint64
 	accepted   wire.Value
@@ -31,8 +35,8 @@ type round struct {
 	ballot  uint64 // 0: there is none
 	highest uint64 // the highest that was heard of
 	// suspects are not asked; lost are they and those that the value this peer has
-	// accepted gives up.
-	suspects, lost wire.Peers
+	// accepted gives up; joins are to be let in.
+	suspects, lost, joins wire.Peers
 	// bound says that it was begun by one who has accepted a value.
 	bound bool
 	// promises and votes are who has promised and who has accepted.
@@ -82,18 +86,20 @@ func (m *Mesh) lead(suspects wire.Peers) {
 	if v.acceptedIn != 0 {
 		lost |= m.givenUp(&v.accepted)
 	}
-	if lost == 0 && v.acceptedIn == 0 || lost.Has(m.cfg.Self) || m.leader(lost) != m.cfg.Self || !m.majority(v.members&^suspects) {
+	joins := m.joinable(suspects)
+	idle := lost|joins == 0 && v.acceptedIn == 0 && !m.waits()
+	if idle || lost.Has(m.cfg.Self) || m.leader(lost) != m.cfg.Self || !m.majority(v.members&^suspects) {
 		if r.ballot != 0 {
 			*r = round{highest: r.highest, begun: r.begun, begunAt: r.begunAt}
 		}
 		return
 	}
 	switch {
-	case r.ballot == 0, r.suspects != suspects, v.promised > r.ballot, r.repeats >= patience:
+	case r.ballot == 0, r.suspects != suspects, !r.proposing && r.joins&^joins != 0, v.promised > r.ballot, r.repeats >= patience:
 		if r.begun && m.clock-r.begunAt < m.pause() && (r.ballot == 0 || r.suspects == suspects) {
 			return
 		}
-		m.prepare(suspects, lost)
+		m.prepare(suspects, lost, joins)
 	case m.clock-r.sentAt >= repeatEvery:
 		r.repeats++
 		m.ask()
@@ -113,15 +119,15 @@ func (m *Mesh) pause() time.Duration {
 }
 
 // prepare begins a new round.
-func (m *Mesh) prepare(suspects, lost wire.Peers) {
+func (m *Mesh) prepare(suspects, lost, joins wire.Peers) {
 	v := &m.views
 	highest := max(v.round.highest, v.promised)
 	if highest>>8 >= wire.MaxBallot>>8 {
 		return // somebody has used them up
 	}
 	ballot := (highest>>8+1)<<8 | uint64(m.cfg.Self)
-	v.round = round{ballot: ballot, highest: ballot, suspects: suspects, lost: lost, bound: v.acceptedIn != 0, begun: true, begunAt: m.clock}
-	m.promise(ballot, lost, v.round.bound)
+	v.round = round{ballot: ballot, highest: ballot, suspects: suspects, lost: lost, joins: joins, bound: v.acceptedIn != 0, begun: true, begunAt: m.clock}
+	m.promise(ballot, lost, joins, v.round.bound)
 	m.ask()
 	m.count(m.cfg.Self, m.answer())
 }
@@ -139,9 +145,9 @@ func (m *Mesh) askOne(l *link) {
 	v := &m.views
 	r := &v.round
 	switch {
-	case l.view.cut || r.suspects.Has(l.peer) || !l.up || !l.greeted:
+	case l.view.cut || r.suspects.Has(l.peer) || !l.up || !l.greeted || l.view.apart():
 	case !r.proposing:
-		m.sendControl(l, wire.Prepare{View: v.number + 1, Ballot: r.ballot, Lost: r.lost, Bound: r.bound})
+		m.sendControl(l, wire.Prepare{View: v.number + 1, Ballot: r.ballot, Lost: r.lost, Joins: r.joins, Bound: r.bound})
 	case !m.givenUp(&r.value).Has(l.peer):
 		m.sendControl(l, wire.Propose{View: v.number + 1, Ballot: r.ballot, Value: r.value})
 	}
@@ -169,7 +175,7 @@ func (m *Mesh) receivePrepare(l *link, p wire.Prepare) {
 		return
 	}
 	if p.Ballot>>8 == 0 || driftback.Peer(p.Ballot) != l.peer || p.Lost&^v.members != 0 || p.Lost.Has(l.peer) ||
-		!p.Bound && (p.Lost == 0 || p.Lost.Has(m.cfg.Self)) {
+		!p.Bound && (p.Lost == 0 && !m.cfg.Rejoin || p.Lost.Has(m.cfg.Self)) || p.Joins&v.members != 0 {
 		m.refuse(BadVote)
 		return
 	}
@@ -184,19 +190,20 @@ func (m *Mesh) receivePrepare(l *link, p wire.Prepare) {
 			agreed |= m.givenUp(&v.accepted)
 		}
 		// Its reasons may not have come here yet: it asks again.
-		if lost.Has(l.peer) || !p.Bound && p.Lost&^agreed != 0 {
+		if lost.Has(l.peer) || !p.Bound && p.Lost&^agreed != 0 || p.Joins&^m.letsIn() != 0 {
 			return
 		}
-		m.promise(p.Ballot, p.Lost, p.Bound)
+		m.promise(p.Ballot, p.Lost, p.Joins, p.Bound)
 		v.round.begun, v.round.begunAt = true, m.clock // that one has its time
 	}
 	m.sendControl(l, m.answer())
 }
 
 // promise makes a promise, and freezes what is held of the peers that are lost.
-func (m *Mesh) promise(ballot uint64, lost wire.Peers, bound bool) {
+func (m *Mesh) promise(ballot uint64, lost, joins wire.Peers, bound bool) {
 	v := &m.views
-	v.promised, v.frozen, v.stands, v.bound = ballot, lost, true, bound
+	v.promised, v.frozen, v.stands, v.bound, v.joining = ballot, lost, true, bound, joins
+	m.setCaps(joins)
 	v.round.highest = max(v.round.highest, ballot)
 	for p := range m.histories {
 		v.held[p] = min(m.histories[p].held, v.cuts[p])
@@ -209,7 +216,10 @@ func (m *Mesh) answer() wire.Promise {
 	v := &m.views
 	a := wire.Promise{View: v.number + 1, Ballot: v.promised}
 	for p, peer := range m.cfg.Players {
-		if v.frozen.Has(peer) || v.cuts[p] != never {
+		switch {
+		case v.joining.Has(peer):
+			a.Held = append(a.Held, wire.Cut{Participant: driftback.Participant(p), Tick: v.caps[p]})
+		case v.frozen.Has(peer) || v.cuts[p] != never:
 			a.Held = append(a.Held, wire.Cut{Participant: driftback.Participant(p), Tick: v.held[p]})
 		}
 	}
@@ -270,7 +280,7 @@ func (m *Mesh) count(from driftback.Peer, p wire.Promise) {
 		return
 	}
 	for _, h := range p.Held {
-		if h.Tick > m.farthest() || int(h.Participant) >= len(m.cfg.Players) {
+		if int(h.Participant) >= len(m.cfg.Players) || h.Tick > m.farthest() && (h.Tick > m.farthest()+joinMargin || !r.joins.Has(m.cfg.Players[h.Participant])) {
 			m.refuse(BadVote)
 			return
 		}
@@ -324,9 +334,15 @@ func (m *Mesh) propose() {
 	value, ok := m.forced()
 	if !ok {
 		for p, peer := range m.cfg.Players {
-			if r.suspects.Has(peer) || v.cuts[p] != never {
+			if r.suspects.Has(peer) || v.cuts[p] != never && !r.joins.Has(peer) {
 				value.Cuts = append(value.Cuts, wire.Cut{Participant: driftback.Participant(p), Tick: min(r.held[p], v.cuts[p])})
 			}
+		}
+	}
+	if !ok {
+		if value.Joins, ok = m.joins(r); !ok {
+			r.repeats = patience
+			return
 		}
 	}
 	r.value = value
@@ -346,6 +362,9 @@ func (m *Mesh) accept(ballot uint64, value wire.Value) bool {
 		if c.Tick != v.cuts[c.Participant] && m.Confirmed() > c.Tick {
 			return false
 		}
+	}
+	if !m.mayJoin(&value) {
+		return false
 	}
 	v.acceptedIn, v.accepted = ballot, value
 	m.limit()
@@ -375,7 +394,7 @@ func (m *Mesh) receivePropose(l *link, p wire.Propose) {
 func safe(m *Mesh, value *wire.Value) *wire.Value {
 	for i, c := range value.Cuts {
 		if int(c.Participant) >= len(m.cfg.Players) {
-			return &wire.Value{Cuts: value.Cuts[:i]}
+			return &wire.Value{Cuts: value.Cuts[:i], Joins: value.Joins}
 		}
 	}
 	return value

@@ -37,18 +37,17 @@ func (m *Mesh) fill() {
 	if v.number == 0 {
 		return
 	}
-	to := driftback.Tick(0)
-	for p, t := range v.cuts {
-		if t == never {
-			to = max(to, m.histories[p].held)
-		}
-	}
+	newest := m.newest()
 	for p, t := range v.cuts {
 		h := &m.histories[p]
 		if t == never || h.held < t {
 			continue
 		}
 		h.limit = never
+		to := newest
+		if v.caps[p] != 0 {
+			to = min(to, v.caps[p])
+		}
 		for h.held < to {
 			h.append(v.neutral)
 		}

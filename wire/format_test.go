@@ -55,6 +55,8 @@ func decodeByDocument(b []byte, stride int) (text string, err error) {
 		d.transfer(kind)
 	case kind >= 19 && kind <= 21:
 		d.feed(kind)
+	case kind >= 22 && kind <= 23:
+		d.join(kind)
 	case kind >= 0x80 && kind <= 0xff:
 		d.packet(kind, stride)
 	default:
@@ -452,7 +454,11 @@ func (d *byDocument) hello() {
 		previous = name
 		d.line("setting %q is %q", name, d.text(256))
 	}
-	n = d.u8()
+	d.delays()
+}
+
+func (d *byDocument) delays() {
+	n := d.u8()
 	if n > 16 {
 		refuse("delays")
 	}

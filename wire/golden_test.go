@@ -197,9 +197,7 @@ func describeControl(c wire.Control) string {
 		for _, s := range c.Settings {
 			fmt.Fprintf(&b, "setting %q is %q\n", s.Name, s.Value)
 		}
-		for _, d := range c.Delays {
-			fmt.Fprintf(&b, "delay of %d is %d\n", d.Participant, d.Ticks)
-		}
+		describeDelays(&b, c.Delays)
 		return b.String()
 	case wire.Start:
 		return fmt.Sprintf("start digest %016x seed %016x state %s\n", c.Digest, c.Seed, sum(c.HasState, c.State))
@@ -218,6 +216,8 @@ func describeControl(c wire.Control) string {
 	switch c.(type) {
 	case wire.Watch, wire.Feed, wire.Status:
 		return describeFeed(c)
+	case wire.Apply, wire.Welcome:
+		return describeJoin(c)
 	}
 	return describeTransfer(c)
 }

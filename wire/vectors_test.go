@@ -171,5 +171,5 @@ func controlVectors() []controlVector {
 		{"a message", wire.Message{Taken: 300, Data: []byte("ready?")}},
 		{"a message without data", wire.Message{Taken: wire.MaxTaken}},
 		{"a message of the largest size", wire.Message{Data: []byte(strings.Repeat("m", wire.MaxMessage))}},
-	}, slices.Concat(viewVectors(), transferVectors(), feedVectors())...)
+	}, slices.Concat(viewVectors(), transferVectors(), feedVectors(), joinVectors())...)
 }
