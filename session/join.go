@@ -185,12 +185,28 @@ func (j *Joiner[S, I]) receive(msg transport.Message) bool {
 			j.welcome, j.by = &w, msg.From
 			return true
 		}
-		if _, ok := c.(wire.Watch); ok {
+		switch c := c.(type) {
+		case wire.Decide:
+			j.decided(&c)
+		case wire.Watch:
 			j.tellPlayers(wire.PeersOf(msg.From), wire.Leave{Reason: mesh.LeaveLeft, Text: "it is coming back itself"})
 		}
 	case transport.Datagram:
 	}
 	return false
+}
+
+// decided takes what the players have decided after they have let this peer in.
+func (j *Joiner[S, I]) decided(d *wire.Decide) {
+	if j.welcome == nil || d.View <= j.welcome.View {
+		return
+	}
+	for _, c := range d.Value.Cuts {
+		if int(c.Participant) < len(j.config.Players) && j.config.Players[c.Participant] == j.config.Self {
+			j.fail(fmt.Errorf("%w: peer %d let this one in, and they have gone on without it from tick %d, before it could play: it can join again", ErrCutOff, j.by, c.Tick))
+			return
+		}
+	}
 }
 
 // apply asks to be let in, once this peer has caught up and knows from a fingerprint that
@@ -210,7 +226,10 @@ func (j *Joiner[S, I]) apply(passed time.Duration) {
 		return
 	}
 	j.applied, j.appliedAt = true, j.clock
-	j.tellPlayers(j.up&^j.owed, j.request) // where there is no room it is said again
+	// The hello goes with it for those that were coming back themselves when they heard it.
+	// Where there is no room both are said again.
+	to := j.up &^ j.owed
+	j.tellPlayers(to&^j.tellPlayers(to, j.hello), j.request)
 }
 
 // tellPlayers says something to some players, and returns those to whom it could not.
