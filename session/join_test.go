@@ -557,3 +557,24 @@ func TestEveryErrorOfAJoinConfigNamesTheField(t *testing.T) {
 	})
 	require.ErrorContains(t, err, "Rejoin is true, and a state cannot be made of its bytes")
 }
+
+func TestAWarmFrameAfterAReturnAllocatesNothing(t *testing.T) {
+	m := newReturnMatch(t, 3, nil)
+	m.runUntil(60)
+	m.peers[2].crash()
+	m.run(100)
+	from := m.runIn(m.comeBack(2, nil))
+	m.runUntil(from + 100)
+	turn := func() {
+		m.net.Advance(frame)
+		for _, p := range m.peers {
+			if _, err := p.session.Tick(m.net.Now()+p.drift, input{Buttons: uint16(p.tick())}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for range 100 {
+		turn()
+	}
+	require.Zero(t, testing.AllocsPerRun(200, turn))
+}
