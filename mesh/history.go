@@ -39,6 +39,19 @@ func (h *history) oldest() driftback.Tick { return max(h.first, h.end-h.mask-1) 
 // begin makes a history that is new begin at tick t.
 func (h *history) begin(t driftback.Tick) { h.first, h.held, h.end = t, t, t }
 
+// before takes the input and the entry of the tick before the first. It reports whether
+// there is room for it.
+func (h *history) before(in []byte, e wire.Entry) bool {
+	if h.first == 0 || h.end-h.first > h.mask {
+		return false
+	}
+	h.first--
+	copy(h.at(h.first), in)
+	h.entries.ring[h.first&h.mask] = 0
+	h.enter(h.first, e)
+	return true
+}
+
 // at returns the bytes of tick t, which must be kept. They are borrowed until
 // depth more ticks have been appended.
 func (h *history) at(t driftback.Tick) []byte {

@@ -141,7 +141,11 @@ func (m *Mesh) resume(w *wire.Welcome, first, t driftback.Tick) {
 			l.acked[j], l.told[j], l.sent[j] = t, t, t
 		}
 		if m.prints.every != 0 {
-			l.prints.restart(m.prints.after(t))
+			since := t
+			for _, p := range l.plays { // what it has run before that it does not tell
+				since = max(since, m.joined(p))
+			}
+			l.prints.restart(m.prints.after(since))
 		}
 	}
 	m.prints.agreed = m.prints.next
@@ -159,6 +163,15 @@ func (m *Mesh) LinkUp(peer driftback.Peer) {
 	if !l.view.cut {
 		l.greeted, l.mail.said, l.mail.met = true, true, true
 	}
+}
+
+// Supply gives, after [Resume] and before the first Poll, the input and the entry that
+// participant p gave for the tick before the oldest that is known: first that before the
+// one at which this peer resumed, and so on back. This peer may have been fed with inputs
+// by one who is lost since, that nobody else has. It reports whether there is room for more;
+// a few hundred ticks are enough.
+func (m *Mesh) Supply(p driftback.Participant, in []byte, e wire.Entry) bool {
+	return m.from != 0 && !m.polled && len(in) == m.cfg.Stride && m.histories[p].before(in, e)
 }
 
 // receiveWelcome takes a welcome that comes after the first: it says nothing new.

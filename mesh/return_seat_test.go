@@ -352,6 +352,11 @@ func (p *player) watch() {
 		if first < feeder.done {
 			p.hash = feeder.log[first-feeder.start].hash
 		}
+		for t := first - 1; t >= max(feeder.start, first-100); t-- {
+			for q, in := range feeder.log[t-feeder.start].inputs {
+				require.True(p.match.t, m.Supply(driftback.Participant(q), in, 0))
+			}
+		}
 		for _, l := range m.Peers() {
 			if p.up[l] {
 				m.LinkUp(l)

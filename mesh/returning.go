@@ -239,7 +239,7 @@ func (m *Mesh) renew(l *link, j *wire.Join) {
 		l.acked[i], l.told[i], l.sent[i] = m.histories[p].held, m.histories[p].held, m.histories[p].held
 	}
 	if m.prints.every != 0 {
-		l.prints.restart(m.prints.after(j.Tick))
+		l.prints.restart(max(m.prints.after(j.Tick), m.prints.first))
 	}
 	if before.fresh && !here {
 		// The process that was to be let in has been replaced since.
