@@ -182,7 +182,7 @@ func (j *Joiner[S, I]) receive(msg transport.Message) bool {
 	case transport.Reliable:
 		c, err := wire.ParseControl(msg.Data)
 		if w, ok := c.(wire.Welcome); ok && err == nil && j.applied {
-			j.welcome, j.by = &w, msg.From
+			j.welcome, j.by, j.spectator.hurries = &w, msg.From, true
 			return true
 		}
 		switch c := c.(type) {

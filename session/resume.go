@@ -7,6 +7,7 @@ import (
 
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/buggify"
+	"github.com/driftback/driftback/feed"
 	"github.com/driftback/driftback/mesh"
 	"github.com/driftback/driftback/wire"
 )
@@ -17,6 +18,9 @@ func (j *Joiner[S, I]) begin() {
 	if seed := m.follower.Seed(); w.Seed != seed {
 		j.fail(fmt.Errorf("%w: peer %d lets this one into a match with the seed %016x, and what it was fed is of one with %016x", ErrRefused, j.by, w.Seed, seed))
 		return
+	}
+	if m.next < m.archive.End() {
+		return // nobody else may have what this peer was fed with: it is run first
 	}
 	s, err := j.resume(w)
 	switch {
@@ -43,8 +47,19 @@ func (j *Joiner[S, I]) resume(w *wire.Welcome) (*Lockstep[S, I], error) {
 			m.mesh.LinkUp(peer)
 		}
 	}
+	m.give(from.archive, from.next)
 	m.begun = true
 	return m, m.beginAt(&beginning[S]{tick: from.next, state: from.state, control: from.Control(), archive: from.archive})
+}
+
+// give gives the mesh what this peer was fed with for the ticks before t: one who is lost
+// since may have fed it with inputs that nobody else has.
+func (m *Lockstep[S, I]) give(a *feed.Archive, t driftback.Tick) {
+	for p := range m.cfg.Players {
+		p := driftback.Participant(p)
+		for at := t - 1; at >= a.Oldest() && m.mesh.Supply(p, a.Input(p, at), a.Entry(p, at)); at-- {
+		}
+	}
 }
 
 // comesIn reports whether tick t takes no input of this peer's, because it comes to the

@@ -96,6 +96,9 @@ func (m *Spectator[S, I]) play() {
 		to = min(max(to, m.next+1), m.archive.End()) // nothing more comes: on at the pace of the match
 	}
 	n := min(1+max(0, to-m.next-smooth), driftback.Tick(m.cfg.CatchUp))
+	if m.hurries {
+		n = driftback.Tick(m.cfg.CatchUp)
+	}
 	for ; n > 0 && m.next < to && m.err == nil; n-- {
 		m.run()
 	}

@@ -72,6 +72,7 @@ type Spectator[S any, I comparable] struct {
 	// introduced is feed.FollowerConfig's.
 	letIn      func(msg transport.Message) bool
 	introduced func(peer driftback.Peer) bool
+	hurries    bool // it is to run all that it has
 	err        error
 }
 
