@@ -578,3 +578,31 @@ func TestAWarmFrameAfterAReturnAllocatesNothing(t *testing.T) {
 	}
 	require.Zero(t, testing.AllocsPerRun(200, turn))
 }
+
+func TestTicksThatRanBeforeTheOthersAgreedRunAgainForWhoReturns(t *testing.T) {
+	m := newReturnMatch(t, 3, func(c *session.Config[state, input]) {
+		c.PredictionWindow, c.PeerTimeout = 100, 5*time.Second
+	})
+	m.script = func(p int, t driftback.Tick) input {
+		if p == 2 {
+			return input{} // who plays shows in nothing else
+		}
+		return play(7)(p, t)
+	}
+	m.impair(loopback.Impairment{Latency: 500 * ms})
+	m.runUntil(200)
+	m.peers[2].crash()
+	m.run(600)
+	beyond := driftback.Tick(0)
+	m.check = func(p *peer, r session.Result) {
+		for _, e := range r.Events {
+			if e.Kind == session.PeerReturned {
+				beyond = max(beyond, r.Tick-e.Tick)
+			}
+		}
+	}
+	from := m.runIn(m.comeBack(2, nil))
+	require.Positive(t, beyond, "the control: somebody had run on as if nobody came")
+	m.awakeUntil(from + 300)
+	m.finishAll()
+}
