@@ -328,6 +328,12 @@ func (p *peer) turn() {
 		p.effects[e]++
 	}
 	p.events = append(p.events, r.Events...)
+	for _, e := range r.Events {
+		if q := slices.Index(p.config.Players, e.Peer); e.Kind == session.PeerCut && q >= 0 {
+			p.match.oracle.cut(q, e.Tick) // it may be let in again by the same call
+		}
+	}
+	p.match.oracle.knows(p, 0)
 	p.compare()
 	if p.match.check != nil {
 		p.match.check(p, r)
