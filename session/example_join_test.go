@@ -75,5 +75,8 @@ func ExampleJoin() {
 		}
 	}
 	// Output:
-	// x
+	// peer 2 cut
+	// peer 2 returned
+	// let in, to play from tick 431 on, which is still to come: true
+	// tick 1000 and the same world: true
 }
