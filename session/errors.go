@@ -86,6 +86,9 @@ func (m *Lockstep[S, I]) explain(err error) error {
 			Ours: fingerprint.Sum(desync.Ours), Theirs: fingerprint.Sum(desync.Theirs),
 		}
 	}
+	if errors.Is(err, ErrUnderWay) {
+		return fmt.Errorf("session: the match goes on without this process, which can come to it with session.Join and a Nonce that is drawn anew: %w", err)
+	}
 	var conflict *mesh.ConflictError
 	if errors.As(err, &conflict) {
 		var had, got I

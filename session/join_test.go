@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/mesh"
 	"github.com/driftback/driftback/session"
+	"github.com/driftback/driftback/transport"
 	"github.com/driftback/driftback/transport/loopback"
 )
 
@@ -401,6 +403,7 @@ func TestWhoDoesNotKnowThatTheMatchGoesOnIsTold(t *testing.T) {
 		return err == nil
 	})
 	require.ErrorIs(t, err, session.ErrUnderWay)
+	require.ErrorContains(t, err, "come to it with session.Join")
 	s.Leave()
 	require.NoError(t, end.Close())
 	from := m.runIn(m.comeBack(2, nil))
@@ -433,7 +436,7 @@ func TestAMatchThatEndsMeanwhileEndsWhoComesBack(t *testing.T) {
 			m.runWhile(600, "not over", func() bool { return p.err == nil })
 			require.ErrorIs(t, p.err, c.want)
 			require.Nil(t, p.session)
-			if c.want == session.ErrFinished {
+			if errors.Is(c.want, session.ErrFinished) {
 				require.Equal(t, *m.peers[0].session.State(), *p.joiner.State())
 			}
 			_, err := p.joiner.Tick(m.net.Now() + p.drift)
@@ -605,4 +608,14 @@ func TestTicksThatRanBeforeTheOthersAgreedRunAgainForWhoReturns(t *testing.T) {
 	require.Positive(t, beyond, "the control: somebody had run on as if nobody came")
 	m.awakeUntil(from + 300)
 	m.finishAll()
+}
+
+func TestWhetherWhoIsLostMayReturnIsAlikeOnEveryPeer(t *testing.T) {
+	errs := meet(t, func(self driftback.Peer, tr transport.Transport) starter {
+		return started(t, self, tr, func(c *session.Config[state, input]) { c.WhenLost, c.Rejoin = session.PlayOn, self == 1 })
+	})
+	var mismatch *session.MismatchError
+	require.ErrorAs(t, errs[0], &mismatch)
+	require.Equal(t, session.MismatchError{Peer: 1, Setting: "when a peer is lost", Ours: "play on", Theirs: "play on, and let it return"}, *mismatch)
+	require.ErrorIs(t, errs[1], session.ErrRefused)
 }
