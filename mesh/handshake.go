@@ -53,6 +53,9 @@ func sorted(settings []wire.Setting) []wire.Setting {
 
 func (m *Mesh) receiveHello(l *link, h wire.Hello) {
 	same := l.hello != nil && matchIn(l.hello) == matchIn(&h)
+	if l.greeted && !same && m.cfg.Rejoin && m.phase == Playing && h.Match == m.cfg.Match {
+		l.greeted = false // who came back over a link that was up takes it for the old process's
+	}
 	switch {
 	case l.greeted && (same || matchIn(&h) == l.past || m.phase != Ended && !l.finished && !l.left && !l.view.left):
 		// One hello for each time the link comes up, and one more when the peer is through:

@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -17,12 +18,12 @@ func ready(t *testing.T, n int) *table {
 	tb := gone(t, n, nil)
 	j := tb.players[n-1]
 	tb.back(n - 1)
-	tb.players[0].apart = map[driftback.Peer]bool{1: true, 2: true}
-	for _, p := range tb.players[1:] {
-		p.apart = map[driftback.Peer]bool{0: true}
+	tb.players[0].apart = map[driftback.Peer]bool{}
+	for _, p := range tb.players[1 : n-1] {
+		tb.players[0].apart[p.self], p.apart = true, map[driftback.Peer]bool{0: true}
 	}
 	tb.until("it has applied", func() bool {
-		return tb.players[1].mesh.letsIn().Has(j.self) && tb.players[2].mesh.letsIn().Has(j.self)
+		return tb.players[1].mesh.letsIn().Has(j.self) && tb.players[n-2].mesh.letsIn().Has(j.self)
 	})
 	return tb
 }
@@ -38,6 +39,10 @@ func TestWhoPromisesToLetSomebodyInGoesOnForAWhile(t *testing.T) {
 		p.apart = nil
 	}
 	m := b.mesh
+	value := func(at driftback.Tick) wire.Value {
+		return wire.Value{Joins: []wire.Join{{Peer: 3, Tick: at, Nonce: tb.players[3].config.Nonce, Delays: []wire.Delay{{Participant: 3, Ticks: 2}}}}}
+	}
+	require.False(t, m.accept(0x500, value(m.newest()+joinMargin)), "it has promised nothing")
 	m.receivePrepare(m.linkTo(0), wire.Prepare{View: 2, Ballot: 0x500, Joins: 8})
 	limit := m.views.caps[3]
 	require.Equal(t, m.newest()+joinMargin, limit)
@@ -45,27 +50,28 @@ func TestWhoPromisesToLetSomebodyInGoesOnForAWhile(t *testing.T) {
 	require.Equal(t, []wire.Cut{{Participant: 3, Tick: limit}}, answer.Held)
 	require.True(t, m.waits())
 
+	goOn := func(by driftback.Tick) {
+		for q, h := range []*history{&m.histories[0], &m.histories[1], &m.histories[2]} {
+			for to := m.newest() + by; h.held < to; {
+				h.append(scripted(driftback.Participant(q), h.held, 2))
+			}
+			by = 0
+		}
+		m.fill()
+	}
+	goOn(10)
 	m.receivePrepare(m.linkTo(0), wire.Prepare{View: 2, Ballot: 0x600, Joins: 8})
 	require.Equal(t, limit, m.views.caps[3], "a later promise does not move it")
 	m.takeBack()
 	require.Equal(t, limit, m.views.caps[3], "nor does one that was taken back")
 	m.receivePrepare(m.linkTo(0), wire.Prepare{View: 2, Ballot: 0x700})
 	require.Equal(t, limit, m.views.caps[3], "nor one that lets nobody in")
-	m.views.cuts[3] = min(m.views.cuts[3], limit)
 
 	// It goes on up to there, and not beyond, whatever the others do.
-	for q, h := range []*history{&m.histories[0], &m.histories[1], &m.histories[2]} {
-		for h.held < limit+20 {
-			h.append(scripted(driftback.Participant(q), h.held, 2))
-		}
-	}
-	m.fill()
+	goOn(80)
 	require.Equal(t, limit, m.Confirmed())
 
 	// What would let it in below that is refused, and what does above is not.
-	value := func(at driftback.Tick) wire.Value {
-		return wire.Value{Joins: []wire.Join{{Peer: 3, Tick: at, Nonce: tb.players[3].config.Nonce, Delays: []wire.Delay{{Participant: 3, Ticks: 2}}}}}
-	}
 	low, high := value(limit-1), value(limit+3)
 	require.Empty(t, m.ill(&low))
 	require.False(t, m.accept(0x700, low))
@@ -131,4 +137,45 @@ func TestWhoeverWaitsForAViewGetsOne(t *testing.T) {
 	tb.turns(100)
 	require.Greater(t, b.Confirmed(), before+80)
 	require.False(t, b.Member(3))
+}
+
+func TestWhatTheLastOtherMayHaveDecidedIsNotUndone(t *testing.T) {
+	tb := ready(t, 3)
+	a, b := tb.players[1].mesh, tb.players[0]
+	a.linkTo(0).view.ready = 4
+	a.receivePrepare(a.linkTo(0), wire.Prepare{View: 2, Ballot: 0x500, Joins: 4})
+	value := wire.Value{Joins: []wire.Join{{Peer: 2, Tick: a.views.caps[2] + 1, Nonce: tb.players[2].config.Nonce, Delays: []wire.Delay{{Participant: 2, Ticks: 2}}}}}
+	a.receivePropose(a.linkTo(0), wire.Propose{View: 2, Ballot: 0x500, Value: value})
+	require.NotZero(t, a.views.acceptedIn)
+	tb.crash(0)
+	for _, p := range tb.players {
+		p.apart = nil
+	}
+	tb.back(0) // and has lost what it had decided, and may have told the third
+	tb.until("the first is cut", func() bool { return a.View() >= 3 })
+	require.True(t, same(&value, &a.views.decided[1]))
+	require.True(t, a.Member(2))
+	require.False(t, a.Member(b.self))
+	tb.until("it is back", func() bool { return b.mesh != nil && tb.players[2].mesh != nil })
+	tb.settled(a.View())
+}
+
+func TestBothOfTwoComeBackOneSoonAfterTheOther(t *testing.T) {
+	tb := newTable(t, 2, func(c *Config) { c.RejoinGrace = time.Hour })
+	tb.turns(20)
+	for i := range 2 { // the second time far ahead: from where it would have played the first
+		tb.crash(0)
+		tb.turns(2)
+		tb.back(0)
+		tb.until("it is let in", func() bool { return tb.players[1].mesh.View() == 2*i+2 })
+	}
+	tb.until("it is let in", func() bool { return tb.players[0].mesh != nil })
+	require.Greater(t, tb.players[0].mesh.From(), tb.players[0].mesh.Confirmed()+60)
+	tb.crash(1)
+	tb.turns(2)
+	tb.back(1)
+	tb.until("the other is let in", func() bool { return tb.players[1].mesh != nil })
+	require.Less(t, tb.players[1].mesh.From(), tb.players[0].mesh.From())
+	tb.turns(300)
+	tb.settled(tb.players[0].mesh.View())
 }
