@@ -70,16 +70,24 @@ type match struct {
 
 func newMatch(tb testing.TB, peers int, link loopback.Impairment) *match {
 	tb.Helper()
+	return newMatchOf(tb, peers, link, func(*session.Config[[32]uint64, input]) {})
+}
+
+// newMatchOf is newMatch with another config.
+func newMatchOf(tb testing.TB, peers int, link loopback.Impairment, change func(c *session.Config[[32]uint64, input])) *match {
+	tb.Helper()
 	m := &match{tb: tb, net: loopback.New(1)}
 	players := make([]driftback.Peer, peers)
 	for i := range players {
 		players[i] = driftback.Peer(i)
 	}
 	for i := range players {
-		p, err := session.New(session.Config[[32]uint64, input]{
+		c := session.Config[[32]uint64, input]{
 			Step: step[[32]uint64], Transport: m.net.Open(driftback.Peer(i)),
 			Self: driftback.Peer(i), Players: players, Nonce: uint64(i + 1),
-		})
+		}
+		change(&c)
+		p, err := session.New(c)
 		require.NoError(tb, err)
 		m.peers = append(m.peers, p)
 		for j := range players {

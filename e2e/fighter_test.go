@@ -74,6 +74,7 @@ func playAMatch(t *testing.T, browser *tab) {
 		right.resize(360, 740)
 		defer right.resize(1280, 720)
 		require.LessOrEqual(t, eval[int](right, `document.documentElement.scrollWidth`), 360)
+		pictureFits(right, 360)
 	})
 	part("nothing was complained about", func(t *testing.T) {
 		for _, b := range tabs {
@@ -91,11 +92,11 @@ func playAMatch(t *testing.T, browser *tab) {
 
 func eventsSoundOnce(t *testing.T, b *tab, url string) {
 	b.until(`driftback.stats.sounds >= 12 && driftback.frame.stats.resimulated > 0`)
-	type counts struct{ Happened, Confirmed, Duplicates, Sounds int }
-	c := eval[counts](b, `driftback.stats`)
+	type counts struct{ Happened, Confirmed, Duplicates, Sounds, ByName int }
+	c := eval[counts](b, `({ ...driftback.stats, byName: Object.values(driftback.sounds).reduce((a, n) => a + n, 0) })`)
 	require.Zero(t, c.Duplicates)
 	require.Equal(t, c.Happened+c.Confirmed, c.Sounds, "every effect of this game has a sound")
-	require.Equal(t, c.Sounds, eval[int](b, `Object.values(driftback.sounds).reduce((a, n) => a + n, 0)`))
+	require.Equal(t, c.Sounds, c.ByName)
 
 	// A page that is told everything twice notices.
 	twice := newTab(t, b.ctx)

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -128,6 +130,30 @@ func (p *process) interrupt() {
 		}
 		p.end = p.cmd.Wait()
 	})
+}
+
+// killChild kills one of the players' processes, counted in the order in which they began.
+func (p *process) killChild(t *testing.T, n int) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("children are found in /proc, which only Linux has")
+	}
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", p.cmd.Process.Pid))
+	require.NoError(t, err)
+	var pids []int
+	for _, list := range lists {
+		b, _ := os.ReadFile(list)
+		for _, field := range strings.Fields(string(b)) {
+			pid, err := strconv.Atoi(field)
+			require.NoError(t, err)
+			pids = append(pids, pid)
+		}
+	}
+	slices.Sort(pids)
+	require.Greater(t, len(pids), n)
+	child, err := os.FindProcess(pids[n])
+	require.NoError(t, err)
+	require.NoError(t, child.Kill())
 }
 
 // findBrowser returns the path of a Chromium.
@@ -346,4 +372,11 @@ func sliderChangesTheLink(t *testing.T, b, other *tab) {
 	}
 	require.Equal(t, "bot", eval[string](b, `driftback.frame.hands`), "a slider's arrows are not the game's")
 	eval[bool](b, `document.activeElement.blur(), true`)
+}
+
+// pictureFits waits until the picture on a page of the given width has as many pixels as
+// are shown of it.
+func pictureFits(b *tab, width int) {
+	b.t.Helper()
+	b.until(fmt.Sprintf(`((c) => c.clientWidth <= %d && c.width === Math.round(c.clientWidth * devicePixelRatio))(document.getElementById('stage'))`, width))
 }

@@ -82,6 +82,21 @@ func TestTheRacer(t *testing.T) {
 		third.resize(360, 740)
 		defer third.resize(1280, 720)
 		require.LessOrEqual(t, eval[int](third, `document.documentElement.scrollWidth`), 360)
+		pictureFits(third, 360)
+	})
+	part("a kart whose process was killed is said to be gone, and the race goes on", func(t *testing.T) {
+		for _, b := range tabs {
+			require.NotContains(t, eval[string](b, `document.getElementById('order').textContent`), "gone", "the control")
+		}
+		match.killChild(t, 1)
+		for _, b := range tabs {
+			b.until(`driftback.frame.peers.some((p) => p.participant === 1 && p.gone)`)
+			at := eval[int](b, `driftback.frame.confirmed`)
+			b.until(fmt.Sprintf(`driftback.frame.confirmed > %d`, at+60))
+			b.until(`/Kart 2, gone/.test(document.getElementById('order').textContent)`)
+			b.until(`[...document.querySelectorAll('#peers tr')].filter((row) => /Kart 2.*gone/.test(row.textContent)).length === 1`)
+			require.NotRegexp(t, `Kart [134], gone`, eval[string](b, `document.getElementById('order').textContent`))
+		}
 	})
 	part("nothing was complained about", func(t *testing.T) {
 		for _, b := range tabs {

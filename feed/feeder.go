@@ -8,6 +8,7 @@ import (
 
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/mesh"
+	"github.com/driftback/driftback/transfer"
 	"github.com/driftback/driftback/transport"
 	"github.com/driftback/driftback/wire"
 )
@@ -77,11 +78,12 @@ type Feeder struct {
 
 // state is one that can be handed over.
 type state struct {
-	id    uint64
-	tick  driftback.Tick
-	sum   uint64
-	bytes []byte // the state's, then the log's
-	size  int    // of the state
+	id     uint64
+	tick   driftback.Tick
+	sum    uint64
+	source transfer.Source // of the state's bytes, then the log's
+	size   int             // of the state
+	log    int
 }
 
 // NewFeeder returns a feeder that lets nobody in before the match has begun.
@@ -106,12 +108,23 @@ func (f *Feeder) Begin(seed, state uint64, hasState bool) {
 // WantsState reports whether a watcher waits for a state.
 func (f *Feeder) WantsState() bool { return f.wants && f.pending == nil && !f.ended }
 
-// Give takes the state as due tick t begins, with its fingerprint: the bytes of the state,
-// size of them, and then those of the log that belongs to it. The feeder keeps them.
-func (f *Feeder) Give(t driftback.Tick, sum uint64, bytes []byte, size int) {
+// Give takes the state as due tick t begins, with its fingerprint: where the bytes of the
+// state come from, size of them, and then those of the log that belongs to it. Each
+// watcher has them made for itself, as they go out to it, so that source is asked for
+// places in any order. The feeder keeps it while Uses says so of id.
+func (f *Feeder) Give(t driftback.Tick, sum uint64, source transfer.Source, size, log int) (id uint64) {
 	f.blobs++
-	f.pending = &state{id: f.blobs<<32 ^ f.cfg.Hello.Nonce, tick: t, sum: sum, bytes: bytes, size: size}
+	f.pending = &state{id: f.blobs<<32 ^ f.cfg.Hello.Nonce, tick: t, sum: sum, source: source, size: size, log: log}
 	f.wants = false
+	return f.pending.id
+}
+
+// Uses reports whether the source of a state that was given may be asked again.
+func (f *Feeder) Uses(id uint64) bool {
+	if f.state != nil && f.state.id == id || f.pending != nil && f.pending.id == id {
+		return true
+	}
+	return slices.ContainsFunc(f.watchers, func(w *watcher) bool { return w.sender != nil && w.sender.Offer().ID == id })
 }
 
 // Watchers returns how many watch, without those that are coming back to play.
@@ -133,6 +146,7 @@ func (f *Feeder) Poll(now time.Duration, agreed driftback.Tick) {
 	if f.pending != nil && f.pending.tick <= agreed {
 		f.state, f.pending = f.pending, nil
 	}
+	f.letGo()
 	for i := 0; i < len(f.watchers); i++ {
 		w := f.watchers[i]
 		w.silence += passed
@@ -151,12 +165,18 @@ func (f *Feeder) Poll(now time.Duration, agreed driftback.Tick) {
 
 // stateFor returns a state to begin a feed with, or nil and asks for one.
 func (f *Feeder) stateFor() *state {
-	if s := f.state; s != nil && s.tick >= f.archive.Oldest() && f.archive.End()-s.tick <= min(fresh, f.archive.mask/2) {
-		return s
+	if f.state == nil {
+		f.wants = f.pending == nil
 	}
-	f.state = nil
-	f.wants = f.pending == nil
-	return nil
+	return f.state
+}
+
+// letGo lets go of a state that is too old to begin with. Those who are being handed it
+// go on.
+func (f *Feeder) letGo() {
+	if s := f.state; s != nil && (s.tick < f.archive.Oldest() || f.archive.End()-s.tick > min(fresh, f.archive.mask/2)) {
+		f.state = nil
+	}
 }
 
 // Finish says that the match is over at tick at, with the fingerprint of the state then, if

@@ -9,6 +9,7 @@ import (
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/feed"
 	"github.com/driftback/driftback/mesh"
+	"github.com/driftback/driftback/transfer"
 	"github.com/driftback/driftback/transport"
 	"github.com/driftback/driftback/wire"
 )
@@ -142,7 +143,7 @@ func (p *pair) turn() {
 	}
 	if p.feeder.WantsState() {
 		t := p.has.End() - p.has.End()%every
-		p.feeder.Give(t, 99, append(make([]byte, 1<<20), 1, 2), 1<<20)
+		p.feeder.Give(t, 99, transfer.Bytes(append(make([]byte, 1<<20), 1, 2)), 1<<20, 2)
 	}
 }
 

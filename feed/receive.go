@@ -129,6 +129,7 @@ func (f *Follower) receiveState(c wire.Control) error {
 	if !ok {
 		return nil
 	}
+	f.receiver.Release()
 	f.receiver.Poll(f.send) // the verdict
 	offer, _ := f.receiver.Offer()
 	f.archive.Begin(offer.Tick)

@@ -265,14 +265,21 @@ func (f *Feeder) begin(w *watcher) error {
 	w.phase, w.progress = offering, 0
 	w.sender, err = transfer.NewSender(transfer.SenderConfig{
 		Offer: wire.TransferOffer{
-			ID: from.id, Tick: from.tick, Sum: from.sum, State: from.size, Log: len(from.bytes) - from.size,
+			ID: from.id, Tick: from.tick, Sum: from.sum, State: from.size, Log: from.log,
 		},
-		Source: transfer.Bytes(from.bytes), Slice: transfer.DefaultChunk,
+		Source: from.source, Slice: f.portion(),
 	})
 	if err == nil {
 		w.sender.Up()
 	}
 	return err
+}
+
+// portion is how many bytes of a state one Poll makes and sends to a watcher at most: what
+// its rate comes to in a 64th of a second, within bounds, so that a high rate is reached
+// and a low one has no bursts.
+func (f *Feeder) portion() int {
+	return min(max(f.cfg.Rate/64, transfer.DefaultChunk), transfer.DefaultSlice)
 }
 
 // offer goes on handing over a state.

@@ -91,3 +91,61 @@ func BenchmarkParse(b *testing.B) {
 		}
 	}
 }
+
+// Slices of states of 4 MiB, from the first to the last and over again, beside copies of
+// as many bytes out of as much memory.
+type (
+	denseWorld    struct{ Parts [64]dense }
+	floatingWorld struct{ Parts [64]floating }
+	paddedWorld   struct{ Parts [96]padded }
+	nestedWorld   struct {
+		Rows [1024]struct {
+			On    bool
+			Cells [170]struct {
+				Kind  uint8
+				Force float64
+				Owner [3]struct {
+					Side  uint8
+					Share uint32
+				}
+			}
+		}
+	}
+)
+
+const sliceBytes = 64 << 10
+
+func BenchmarkSlice(b *testing.B) {
+	b.Run("plain copy", func(b *testing.B) {
+		from := make([]byte, 4<<20)
+		benchmarkSlices(b, len(from), func(dst []byte, at int) int { return copy(dst, from[at:]) })
+	})
+	b.Run("dense", benchmarkSlice[denseWorld])
+	b.Run("floating", benchmarkSlice[floatingWorld])
+	b.Run("padded", benchmarkSlice[paddedWorld])
+	b.Run("nested", benchmarkSlice[nestedWorld])
+}
+
+func benchmarkSlice[T any](b *testing.B) {
+	l, err := layout.Of[T]()
+	require.NoError(b, err)
+	v := new(T)
+	benchmarkSlices(b, l.Size(), func(dst []byte, at int) int { return l.Slice(dst, v, at) })
+}
+
+func benchmarkSlices(b *testing.B, size int, slice func(dst []byte, at int) int) {
+	dst, at, made := make([]byte, sliceBytes), 0, 0
+	for at < size { // so that all of the memory is there
+		at += slice(dst, at)
+	}
+	b.ReportAllocs()
+	b.SetBytes(sliceBytes)
+	for b.Loop() {
+		if at+sliceBytes > size {
+			at = 1 // in the middle of a field
+		}
+		n := slice(dst, at)
+		at, made = at+n, made+n
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(made)*sliceBytes, "ns/64KiB")
+}

@@ -123,14 +123,24 @@ func (l *Layout[T]) View(buf []byte, v *T) (b []byte, inPlace bool) {
 // names the field, and leaves v as it was.
 func (l *Layout[T]) Parse(b []byte, v *T) error {
 	if len(b) != l.plan.size {
-		return fmt.Errorf("%w: %d bytes for %s, which takes %d", ErrMalformed, len(b), l.plan.root.name, l.plan.size)
+		return l.plan.wrongSize(int64(len(b)))
 	}
 	if at := l.plan.fault(b); at >= 0 {
-		f := l.plan.at(at)
-		return fmt.Errorf("%w: %s is % x, which is no %s here", ErrMalformed, under(l.plan.root.name, f.Path), b[f.Offset:f.Offset+f.Size], f.Kind)
+		return l.plan.malformed(b, 0, at)
 	}
 	l.plan.decode(b, memory(v))
 	return nil
+}
+
+func (p *plan) wrongSize(size int64) error {
+	return fmt.Errorf("%w: %d bytes for %s, which takes %d", ErrMalformed, size, p.root.name, p.size)
+}
+
+// malformed says what is wrong at an offset, which is in b. The first byte of b is at lo.
+func (p *plan) malformed(b []byte, lo, offset int) error {
+	f := p.at(offset)
+	from := f.Offset - lo
+	return fmt.Errorf("%w: %s is % x, which is no %s here", ErrMalformed, under(p.root.name, f.Path), b[from:from+f.Size], f.Kind)
 }
 
 // Fields returns every field that holds a value, in canonical order. A field

@@ -19,28 +19,36 @@ func run(ops []op, m mode, b, mem []byte, at, from int) int {
 	for i := range ops {
 		o := &ops[i]
 		at, from := at+o.at, from+o.mem
-		switch {
-		case o.body == nil:
-			if bad := o.run(m, b, mem, at, from, o, 1); bad >= 0 {
+		var bad int
+		if o.body == nil {
+			bad = o.run(m, b, mem, at, from, o, 1)
+		} else {
+			bad = o.times(o.count, m, b, mem, at, from)
+		}
+		if bad >= 0 {
+			return bad
+		}
+	}
+	return -1
+}
+
+// times carries out the body of an op n times over, the first at the offsets at and from.
+func (o *op) times(n int, m mode, b, mem []byte, at, from int) int {
+	if !o.flat {
+		for range n {
+			if bad := run(o.body, m, b, mem, at, from); bad >= 0 {
 				return bad
 			}
-		case o.flat:
-			for k := 0; k < o.count; k += o.block {
-				times := min(o.block, o.count-k)
-				for j := range o.body {
-					c := &o.body[j]
-					bad := c.run(m, b, mem, at+k*o.atStep+c.at, from+k*o.memStep+c.mem, o, times)
-					if bad >= 0 {
-						return bad
-					}
-				}
-			}
-		default:
-			for range o.count {
-				if bad := run(o.body, m, b, mem, at, from); bad >= 0 {
-					return bad
-				}
-				at, from = at+o.atStep, from+o.memStep
+			at, from = at+o.atStep, from+o.memStep
+		}
+		return -1
+	}
+	for k := 0; k < n; k += o.block {
+		times := min(o.block, n-k)
+		for j := range o.body {
+			c := &o.body[j]
+			if bad := c.run(m, b, mem, at+k*o.atStep+c.at, from+k*o.memStep+c.mem, o, times); bad >= 0 {
+				return bad
 			}
 		}
 	}

@@ -46,6 +46,12 @@ type Config struct {
 	// Redundancy is how many of the newest inputs a packet with a new one carries at
 	// least, even when all of them have been acknowledged: 0 to MaxRedundancy.
 	Redundancy int
+	// PublishEvery is after how many ticks new inputs go out, all of them together: 1 to
+	// MaxPublishEvery, 0 is 1. What is repeated or acknowledged goes as seldom, for which TickLength
+	// says how long a tick lasts; where PublishEvery is 1 it is not needed. So many ticks may
+	// last MaxTurn and a quarter of PeerTimeout at most. Peers may differ.
+	PublishEvery int
+	TickLength   time.Duration
 	// FingerprintEvery is the interval in ticks at which confirmed states are
 	// compared, or None. History is for how many ticks fingerprints are kept.
 	FingerprintEvery, History int
@@ -57,9 +63,9 @@ type Config struct {
 	// from one that is started in its place. It should be random.
 	Nonce uint64
 	// PeerTimeout is for how long a peer may be silent before it counts as
-	// interrupted; one with nothing to say still speaks every 100 ms. RejoinGrace is
-	// for how long after that it may come back, and JoinTimeout how long the handshake
-	// may take; None waits for ever.
+	// interrupted; one with nothing to say still speaks every 100 ms, or once in
+	// PublishEvery ticks if these last longer. RejoinGrace is for how long after that it may
+	// come back, and JoinTimeout how long the handshake may take; None waits for ever.
 	PeerTimeout, RejoinGrace, JoinTimeout time.Duration
 	// PlayOn: of three peers or more, those that are left go on without one that is
 	// lost or leaves, if they play more than half of the participants. It must be alike
@@ -113,6 +119,9 @@ func (c *Config) validate() error {
 		return fmt.Errorf("mesh: JoinTimeout is %v: it must be positive, or None", c.JoinTimeout)
 	}
 	if err := c.validateDelays(); err != nil {
+		return err
+	}
+	if err := c.validateTurns(); err != nil {
 		return err
 	}
 	others := false

@@ -268,7 +268,8 @@ func (m *Mesh) nextSums(l *link) (first, end uint64) {
 	if t.sentTo == t.acked {
 		t.sentAt = m.clock // nothing is under way
 	}
-	late := m.clock-t.sentAt >= max(sumsAgain, l.meter.roundTrip+2*l.meter.jitter)
+	// The peer may wait for its turn too before it says that they have come.
+	late := m.clock-t.sentAt >= max(sumsAgain, l.meter.roundTrip+2*l.meter.jitter)+m.turns.length
 	if t.acked < t.sentTo && t.again >= t.againEnd && (late || m.cfg.Buggify.Fires(buggify.EarlySums)) {
 		t.again, t.againEnd, t.sentAt = t.acked, t.sentTo, m.clock
 	}

@@ -44,7 +44,8 @@ type link struct {
 	midway            bool // the round has not come to the newest inputs
 	lastSent          time.Duration
 	everSent          bool
-	owesAck           bool // it has sent inputs that are new and not yet acknowledged
+	hurriedAt         time.Duration // when new inputs last went before their turn
+	owesAck           bool          // it has sent inputs that are new and not yet acknowledged
 	meter             meter
 	pace              heardPace
 	stats             LinkStats

@@ -74,6 +74,7 @@ type Mesh struct {
 	dispute      dispute
 	views        views
 	from         driftback.Tick // where a peer that has come back begins to play; 0: it was there from the start
+	turns        turns
 	pace         ownPace
 
 	avoid         string // the tag of the match before, in hexadecimal; "": there was none
@@ -97,7 +98,7 @@ func New(c Config) (*Mesh, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	m := &Mesh{cfg: c, span: driftback.Tick(2*(c.Window+MaxDelay) + 1)}
+	m := &Mesh{cfg: c, span: driftback.Tick(2*(c.Window+MaxDelay) + 1), turns: c.newTurns()}
 	m.cfg.Players = slices.Clone(c.Players)
 	m.cfg.Delays = slices.Clone(c.Delays)
 	m.cfg.Settings = withRoster(c.Settings, c.Players)
@@ -124,7 +125,7 @@ func New(c Config) (*Mesh, error) {
 			continue
 		}
 		ticks := func() []driftback.Tick { return make([]driftback.Tick, len(m.own)) }
-		l := link{peer: peer, acked: ticks(), told: ticks(), sent: ticks()}
+		l := link{peer: peer, acked: ticks(), told: ticks(), sent: ticks(), hurriedAt: -m.turns.length}
 		if c.Buggify.Fires(buggify.LateNumbers) {
 			l.meter.next = math.MaxUint16 - 99
 		}

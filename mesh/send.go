@@ -56,7 +56,8 @@ func (m *Mesh) Publish(p driftback.Participant, t driftback.Tick, in []byte) err
 }
 
 // Flush sends what is due: to each peer a packet if something was published since
-// the last, or if it is time to repeat what is unacknowledged.
+// the last, as much as [Config.PublishEvery] says, or if it is time to repeat what is
+// unacknowledged.
 func (m *Mesh) Flush() {
 	m.eventsTold = len(m.events)
 	if m.followed || m.cfg.Transport == nil {
@@ -76,13 +77,14 @@ func (m *Mesh) Flush() {
 			m.share(l)
 		}
 	}
+	m.turns.hurried = false
 }
 
 func (m *Mesh) flushTo(l *link) {
-	news, waits := false, l.owesAck || l.prints.owesAck || l.prints.acked < m.prints.next
+	fresh, waits := false, l.owesAck || l.prints.owesAck || l.prints.acked < m.prints.next
 	for i, p := range m.own {
 		held := m.histories[p].held
-		news = news || held > l.sent[i]
+		fresh = fresh || held > l.sent[i]
 		waits = waits || held > l.acked[i]
 	}
 	_, lacks := m.lacksShared()
@@ -90,10 +92,12 @@ func (m *Mesh) flushTo(l *link) {
 	if !waits && !m.lacks(l) && !lacks {
 		every = idleBeat
 	}
+	every = m.interval(l, every)
+	news := fresh && m.due(l)
 	if l.everSent && !news && m.clock-l.lastSent < every && !m.cfg.Buggify.Fires(buggify.EarlyBeat) {
 		return
 	}
-	m.send(l, news)
+	m.send(l, fresh)
 }
 
 // lacks reports whether this peer waits for a peer's inputs.

@@ -30,7 +30,7 @@ var update = flag.Bool("update", false, "write the transcripts under testdata an
 // Transcripts -update. A line that begins with # is a comment. The others:
 //
 //	peers a b every=4            who plays, and what is alike: delay, window, redundancy, every,
-//	                             timeout, grace, join, lost; any other name is a setting
+//	                             timeout, grace, join, lost, turns; any other name is a setting
 //	config b delay=2 game=chess  what is not alike
 //	connect a b                  the link comes up on both sides
 //	play                         every link comes up, and the handshake is not printed
@@ -42,6 +42,8 @@ var update = flag.Bool("update", false, "write the transcripts under testdata an
 //	publish a 0 5: 01 02         a's participant 0 does this from tick 5 on
 //	fingerprint a 4: ff          the confirmed state as tick 4 began
 //	finish a 10: ff              as the last tick began
+//	last a 10                    a knows that this will be the last tick
+//	hurry a                      a cannot run its next tick before it has heard from the others
 //	leave a
 //	halt a: why
 //	crash a                      a says nothing any more
@@ -156,6 +158,8 @@ func (s *transcript) configOf(i int, nonce uint64) Config {
 			c.Window = s.number(value)
 		case "redundancy":
 			c.Redundancy = s.number(value)
+		case "turns":
+			c.PublishEvery, c.TickLength = s.number(value), frame
 		case "every":
 			c.FingerprintEvery, c.History = s.number(value), 1000
 		case "timeout":
@@ -324,6 +328,10 @@ func (s *transcript) act(verb string, args []string, rest string) {
 		err = mesh.Send(s.seat(to).self, []byte(rest))
 	case "finish":
 		mesh.Finish(driftback.Tick(s.number(args[1])), s.sum(rest), true)
+	case "last":
+		mesh.Last(driftback.Tick(s.number(args[1])))
+	case "hurry":
+		mesh.Hurry()
 	case "leave":
 		mesh.Leave()
 	case "halt":

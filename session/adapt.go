@@ -21,7 +21,8 @@ const DefaultDepth = 3
 // of a link should have it.
 type AdaptDelay struct {
 	// Min and Max bound the delay in ticks, from 0 to mesh.MaxDelay. A Max of 0 leaves the
-	// delays alone. Without predictions Min is at least 1. A delay that begins beyond
+	// delays alone. Without predictions Min is at least 1, and with the
+	// prediction window at least Config.PublishEvery. A delay that begins beyond
 	// either begins there.
 	Min, Max int
 	// Depth is how many ticks deep rollbacks may be before the delay rises; 0 is

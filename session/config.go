@@ -114,9 +114,20 @@ type Config[S any, I comparable] struct {
 	// carried. Many make large packets: where the network takes fewer bytes than that,
 	// the match waits for it.
 	Redundancy int
+	// PublishEvery is after how many ticks this peer's new inputs go out, all of them
+	// together, where fewer and larger packets matter more than a few ticks: 1 to
+	// mesh.MaxPublishEvery, 0 is 1. At the normal speed they may last mesh.MaxTurn, and a
+	// quarter of PeerTimeout. What is acknowledged, or repeated after a loss, waits as long; what
+	// goes to those who watch does not. An input comes up to PublishEvery-1 ticks later by
+	// it: each InputDelay and the PredictionWindow must together be as many ticks and what the
+	// link takes, or the others stall in each turn, and New refuses less than PublishEvery. A peer
+	// that stalls sends at once what it has, but not twice in the time of so many
+	// ticks. Peers may differ.
+	PublishEvery int
 	// PeerTimeout is for how long a peer may be silent before the match stalls, 0 is
 	// DefaultPeerTimeout, None is for ever. A peer with nothing to say still speaks
-	// every 100 ms: allow it several of these. RejoinGrace is for how long after that its
+	// every 100 ms, or once in PublishEvery ticks if these last longer: allow it several of
+	// these. RejoinGrace is for how long after that its
 	// link may come back before the peer is lost; 0 is not at all. A process that was
 	// started anew has lost the match. JoinTimeout is how long
 	// the handshake may take, 0 is DefaultJoinTimeout, None is for ever.
@@ -127,7 +138,8 @@ type Config[S any, I comparable] struct {
 	// that has nothing of the match: see [Join]. It needs a WhenLost of PlayOn,
 	// fingerprints, and a state that can be made of its bytes. Of two peers the other one
 	// plays on alone then, but only while the one that returns is there. The inputs of
-	// History ticks are kept for it, and it is given a state at WatchRate. Alike.
+	// History ticks are kept for it, with the memory of one state, and it is given a state at
+	// WatchRate. Alike.
 	Rejoin bool
 
 	// MaxWatchers is how many peers that play nobody may watch at once: see [Watch]. Their numbers
@@ -135,7 +147,9 @@ type Config[S any, I comparable] struct {
 	// of a state go to each of them in a second, at least feed.MinRate; 0 is
 	// feed.DefaultRate. One that does not acknowledge what it is sent for PeerTimeout is
 	// dropped, as is one that floods; nobody ever waits for a watcher. Peers may differ.
-	// The inputs of History ticks are kept for them.
+	// The inputs of History ticks are kept for them, and the memory of one state, into which
+	// one that is handed over is copied: its bytes are made as they go out. Where a state
+	// has bytes of its own, all are made at once.
 	MaxWatchers, WatchRate int
 
 	// Predict guesses an input from the participant's newest confirmed one, which is
@@ -179,6 +193,7 @@ func (c Config[S, I]) filled() (Config[S, I], error) {
 	orDefault(&c.Redundancy, DefaultRedundancy)
 	orDefault(&c.History, DefaultHistory)
 	orDefault(&c.TickRate, DefaultTickRate)
+	orDefault(&c.PublishEvery, 1)
 	if c.PeerTimeout == 0 {
 		c.PeerTimeout = DefaultPeerTimeout
 	}
@@ -189,14 +204,13 @@ func (c Config[S, I]) filled() (Config[S, I], error) {
 		c.Redundancy = 0
 	}
 	c.Players = slices.Clone(c.Players)
-	if err := c.fillDelays(); err != nil {
-		return c, err
-	}
 	switch {
 	case c.Step == nil:
 		return c, errors.New("session: Step is nil: it must be the game's step function")
 	case c.PredictionWindow != None && (c.PredictionWindow < 1 || c.PredictionWindow > mesh.MaxWindow):
 		return c, fmt.Errorf("session: PredictionWindow is %d ticks: 1 to %d, 0 for %d, or None", c.PredictionWindow, mesh.MaxWindow, DefaultWindow)
+	case c.PublishEvery < 1 || c.PublishEvery > mesh.MaxPublishEvery:
+		return c, fmt.Errorf("session: PublishEvery is %d ticks: 1 to %d, or 0 for 1", c.PublishEvery, mesh.MaxPublishEvery)
 	case c.WhenLost > PlayOn:
 		return c, fmt.Errorf("session: WhenLost is %d: it must be End or PlayOn", c.WhenLost)
 	case c.TickRate < 1 || c.TickRate > maxTickRate:
@@ -224,6 +238,9 @@ func (c Config[S, I]) filled() (Config[S, I], error) {
 	}
 	if _, ok := newStateBytes[S](); c.Rejoin && !ok {
 		return c, errors.New("session: Rejoin is true, and a state cannot be made of its bytes: it needs UnmarshalBinary beside AppendBinary")
+	}
+	if err := c.fillDelays(); err != nil {
+		return c, err
 	}
 	for _, text := range []wire.Setting{{Name: "Game", Value: c.Game}, {Name: "Build", Value: c.Build}} {
 		if _, err := wire.AppendControl(nil, wire.Hello{Settings: []wire.Setting{text}}); err != nil {

@@ -68,19 +68,19 @@ func (c *Config[S, I]) validDelay(name string, ticks int) error {
 	switch {
 	case ticks < 0 || ticks > mesh.MaxDelay:
 		return fmt.Errorf("session: %s is %d ticks: 0 to %d are allowed", name, ticks, mesh.MaxDelay)
-	case ticks < c.leastDelay():
+	case ticks < c.leastDelay() && c.PublishEvery == 1:
 		return fmt.Errorf("session: %s is %d ticks and PredictionWindow is None: without predictions a tick needs inputs that were read before it, so the delay must be at least 1", name, ticks)
+	case ticks < c.leastDelay():
+		return fmt.Errorf("session: %s is %d ticks, PredictionWindow %s and PublishEvery %d: the others can run fewer ticks without this peer's inputs than these wait to be sent, so the delay must be at least %d",
+			name, ticks, orNone(c.PredictionWindow), c.PublishEvery, c.leastDelay())
 	}
 	return nil
 }
 
-// leastDelay returns the shortest input delay, in ticks, that is allowed.
-func (c *Config[S, I]) leastDelay() int {
-	if c.PredictionWindow == None {
-		return 1
-	}
-	return 0
-}
+// leastDelay returns the shortest input delay, in ticks, that is allowed. With it the others can
+// run as many ticks as an input of this peer's may wait to be sent, and one while it is under way:
+// without predictions, and turns of one tick, that is the one.
+func (c *Config[S, I]) leastDelay() int { return max(c.PublishEvery-int(c.window()), 0) }
 
 func newDelays[I comparable](begin []int, adapt AdaptDelay, window driftback.Tick) delays[I] {
 	d := delays[I]{of: make([]delayed[I], len(begin)), inputFor: make([]driftback.Tick, len(begin)), adapt: newAdapter(adapt, int(window))}
@@ -102,8 +102,8 @@ func (m *Lockstep[S, I]) InputDelay(p driftback.Participant) int {
 }
 
 // SetInputDelay changes the input delay of participant p, whom this peer plays, from the
-// next tick on: 0 to mesh.MaxDelay ticks, and at least 1 where Config.PredictionWindow is
-// None. The other peers need not know. No tick is left without an input of p's and none
+// next tick on: 0 to mesh.MaxDelay ticks, at least 1 where Config.PredictionWindow is
+// None, and with that window at least Config.PublishEvery. The other peers need not know. No tick is left without an input of p's and none
 // gets two. Where the delay becomes longer, Config.Fill makes what is missing; where it
 // becomes shorter, what is read for ticks that have their input already is discarded, or
 // put into the next one by Config.Merge. When it has taken effect there is an event

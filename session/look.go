@@ -42,8 +42,10 @@ func (m *Lockstep[S, I]) adapt(now time.Duration) {
 	counts := m.loop.Counts()
 	oneWay, known := m.oneWay()
 	speed, _ := m.Speed()
+	tick := m.pace.length * time.Duration(NormalSpeed) / time.Duration(speed)
+	oneWay += time.Duration(m.cfg.PublishEvery-1) * tick // for which an input may wait to be sent
 	n := d.look.since(now, numbers{
-		tick: m.pace.length * time.Duration(NormalSpeed) / time.Duration(speed), oneWay: oneWay,
+		tick: tick, oneWay: oneWay,
 		load: m.othersLoad(), ticks: m.advanced, stalls: m.stalled,
 		rollbacks: counts.Rollbacks, resimulated: counts.Resimulated,
 	})

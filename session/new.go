@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/feed"
@@ -54,6 +55,7 @@ func (m *Lockstep[S, I]) meshConfig() mesh.Config {
 	return mesh.Config{
 		Transport: c.Transport, Self: c.Self, Players: c.Players,
 		Stride: m.inputs.Size(), Delays: c.InputDelays, Window: int(c.window()), Redundancy: c.Redundancy,
+		PublishEvery: c.PublishEvery, TickLength: time.Second / time.Duration(c.TickRate),
 		FingerprintEvery: c.FingerprintEvery, History: c.History,
 		Match: c.Match, Settings: m.settings(), Nonce: c.Nonce,
 		PeerTimeout: c.PeerTimeout, RejoinGrace: c.RejoinGrace, JoinTimeout: c.JoinTimeout,

@@ -23,6 +23,7 @@ type situation struct {
 	fast   float64 // of peer 0's clock
 	late   int     // frames of peer 1
 	delay  []int   // input delays
+	turns  []int   // after how many ticks each publishes; the others as the last one
 	impair func(from, to int) loopback.Impairment
 	// apart is by how many ticks the leads differ at least without pacing.
 	apart float64
@@ -62,6 +63,9 @@ var situations = map[string]situation{
 	"four players on unlike links":         {peers: 4, window: 30, fast: 0.01, impair: unlike(4, loopback.Impairment{}), apart: 20},
 	"four, with 20 ms of jitter, 5 % loss": {peers: 4, window: 30, fast: 0.01, impair: unlike(4, loopback.Impairment{Jitter: 20 * ms, Loss: 0.05}), apart: 20},
 	"eight players on unlike links":        {peers: 8, window: 30, fast: 0.01, impair: unlike(8, loopback.Impairment{}), apart: 20},
+	"turns of 8 ticks, 1 % fast":           {peers: 2, window: 30, fast: 0.01, turns: []int{8}, impair: alike(loopback.Impairment{Latency: 50 * ms}), apart: 20},
+	"turns of 8 ticks, a window of 12":     {peers: 2, window: 12, fast: 0.01, turns: []int{8}, impair: alike(loopback.Impairment{Latency: 50 * ms}), apart: 2.5},
+	"turns of 1 and of 8 ticks":            {peers: 2, window: 30, turns: []int{1, 8}, impair: alike(loopback.Impairment{Latency: 50 * ms}), apart: 1.4},
 }
 
 const everybody = -1
@@ -80,6 +84,9 @@ func (s *situation) walk(t *testing.T, how follows, ignored int, plant func(paci
 		c.PredictionWindow = s.window
 		if s.delay != nil {
 			c.InputDelay = s.delay[c.Self]
+		}
+		if s.turns != nil {
+			c.PublishEvery = s.turns[min(int(c.Self), len(s.turns)-1)]
 		}
 	})
 	for i := range s.peers {

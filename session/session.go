@@ -273,6 +273,7 @@ func (m *Lockstep[S, I]) within(t driftback.Tick) bool {
 func (m *Lockstep[S, I]) stall(t driftback.Tick) {
 	m.stalled++
 	m.paced(true)
+	m.mesh.Hurry()
 	m.await()
 	if m.cfg.AtLimit == Halt && !m.within(t) {
 		why := fmt.Sprintf("tick %d is %d ticks beyond the confirmed tick %d, waiting for participants %v",

@@ -16,52 +16,82 @@ import (
 // stateBytes turns states into the bytes of which fingerprints are taken, and back.
 type stateBytes[S any] struct {
 	layout *layout.Layout[S] // nil: by the state's own methods
+	slice  func(dst []byte, s *S, at int) int
+
+	room  *held[S] // what was given last
+	given uint64   // and as what
 }
 
 // newStateBytes returns ok == false for a state that cannot be made of its bytes.
 func newStateBytes[S any]() (c stateBytes[S], ok bool) {
 	if l, err := layout.Of[S](); err == nil {
-		return stateBytes[S]{layout: l}, l.Size() > 0
+		return stateBytes[S]{layout: l, slice: l.Slice}, l.Size() > 0
 	}
 	_, writes := any((*S)(nil)).(encoding.BinaryAppender)
 	_, reads := any((*S)(nil)).(encoding.BinaryUnmarshaler)
 	return c, writes && reads
 }
 
-// make returns the state's bytes in a slice of their own.
-func (c stateBytes[S]) make(s *S) ([]byte, error) {
+// source returns where the bytes of a state come from, size of them, and then those of a
+// log. By its layout a state is copied into h here, as plain assignment saves it, which is
+// all that the call takes: its bytes are made as they are asked for. A state's own
+// AppendBinary makes all of them now, and h is not used.
+func (c *stateBytes[S]) source(h *held[S], s *S, log []byte) (from transfer.Source, size int, err error) {
 	if c.layout != nil {
-		return c.layout.Append(make([]byte, 0, c.layout.Size()+controlBytes), s), nil
+		h.slice, h.size, h.state, h.log = c.slice, c.layout.Size(), *s, append(h.log[:0], log...)
+		return h, h.size, nil
 	}
 	b, err := any(s).(encoding.BinaryAppender).AppendBinary(nil)
 	if err == nil && (len(b) == 0 || len(b) > wire.MaxTransferState) {
 		err = fmt.Errorf("it made %d bytes, and 1 to %d can be handed over", len(b), wire.MaxTransferState)
 	}
-	return b, err
+	return transfer.Bytes(append(b, log...)), len(b), err
+}
+
+// held is a state as it was, with a log. Nothing changes it while it is a source, so that
+// its bytes are the same whenever and for whomever they are made.
+type held[S any] struct {
+	slice func(dst []byte, s *S, at int) int
+	size  int
+	state S
+	log   []byte
+}
+
+// Slice makes the bytes from at on.
+func (h *held[S]) Slice(dst []byte, at int) (n int, err error) {
+	n = h.slice(dst, &h.state, at)
+	if past := at + n - h.size; past >= 0 {
+		n += copy(dst[n:], h.log[past:])
+	}
+	return n, nil
+}
+
+// ready makes room for a state that will be given. It writes to all of it: in memory that
+// is new the copy takes many times as long, and no tick is to wait for that.
+func (c *stateBytes[S]) ready(like *S) {
+	if c.layout != nil {
+		c.room = &held[S]{}
+		c.room.state = *like
+	}
 }
 
 // give gives a feeder the state as due tick t begins, and what belongs to it.
-func (c stateBytes[S]) give(to *feed.Feeder, t driftback.Tick, s *S, sum uint64, control Control) error {
-	b, err := c.make(s)
+func (c *stateBytes[S]) give(to *feed.Feeder, t driftback.Tick, s *S, sum uint64, control Control) error {
+	if c.room == nil || to.Uses(c.given) {
+		c.room = &held[S]{}
+	}
+	from, size, err := c.source(c.room, s, appendControl(nil, control))
 	if err != nil {
 		return fmt.Errorf("%w: the state of tick %d cannot be handed over: %w", ErrState, t, err)
 	}
-	to.Give(t, sum, appendControl(b, control), len(b))
+	c.given = to.Give(t, sum, from, size, controlBytes)
 	return nil
 }
 
-// parse fills s, and returns what belongs to it.
-func (c stateBytes[S]) parse(blob *transfer.Blob, s *S) (Control, error) {
-	b, err := io.ReadAll(blob.State())
-	if err != nil {
-		return Control{}, err
-	}
-	if c.layout != nil {
-		err = c.layout.Parse(b, s)
-	} else {
-		err = any(s).(encoding.BinaryUnmarshaler).UnmarshalBinary(b)
-	}
-	if err != nil {
+// parse fills s, and returns what belongs to it. By its layout a state is made out of the
+// blob itself; a state's own UnmarshalBinary needs its bytes in one piece beside it.
+func (c *stateBytes[S]) parse(blob *transfer.Blob, s *S) (Control, error) {
+	if err := c.fill(blob.State(), s); err != nil {
 		return Control{}, err
 	}
 	log, err := io.ReadAll(blob.Log())
@@ -69,6 +99,17 @@ func (c stateBytes[S]) parse(blob *transfer.Blob, s *S) (Control, error) {
 		return Control{}, err
 	}
 	return parseControl(log)
+}
+
+func (c *stateBytes[S]) fill(r *io.SectionReader, s *S) error {
+	if c.layout != nil {
+		return c.layout.ParseFrom(r, s)
+	}
+	b := make([]byte, r.Size())
+	if _, err := io.ReadFull(r, b); err != nil {
+		return err
+	}
+	return any(s).(encoding.BinaryUnmarshaler).UnmarshalBinary(b)
 }
 
 // controlBytes is how many bytes a control state has, which follow the state's.

@@ -167,6 +167,7 @@ func (m *Spectator[S, I]) connect() (err error) {
 	if err != nil || c.MaxWatchers == 0 {
 		return err
 	}
+	m.bytes.ready(&m.state)
 	m.feeder, err = feed.NewFeeder(feed.FeederConfig{
 		Transport: c.Transport, Hello: hello, Archive: m.archive,
 		Most: c.MaxWatchers, Rate: c.WatchRate, Timeout: max(c.PeerTimeout, 0),

@@ -43,7 +43,9 @@ func (m *Lockstep[S, I]) letWatch(before *feed.Archive) (err error) {
 	}
 	w := &watchers[S]{archive: before, status: make([]driftback.Status, len(m.cfg.Players))}
 	can := false
-	w.bytes, can = newStateBytes[S]()
+	if w.bytes, can = newStateBytes[S](); can && m.hasher != nil {
+		w.bytes.ready(m.loop.State())
+	}
 	if before == nil {
 		w.archive, err = feed.NewArchive(len(m.cfg.Players), m.inputs.Size(), m.cfg.History, max(m.cfg.FingerprintEvery, 0))
 		if err != nil {

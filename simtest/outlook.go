@@ -49,10 +49,21 @@ func (s *Scenario) every() int {
 func (s *Scenario) ends() bool { return s.HaltAtLimit || s.hasNature(ends) || s.has(Down) }
 
 // late returns by how much a datagram is late at the most when nothing is wrong and no
-// line is full.
+// line is full: it may wait for its turn, and is then under way.
 func (s *Scenario) late() (m Micros) {
 	for _, l := range s.Links {
 		m = max(m, l.Latency+l.Jitter+l.ReorderBy)
+	}
+	return m + s.turn()
+}
+
+// turn returns how long a peer may wait until it sends; 0: every one sends in every turn.
+func (s *Scenario) turn() (m Micros) {
+	for _, p := range s.Peers {
+		if p.PublishEvery > 1 {
+			// A clock that runs slow by a fifth makes it wait for longer, and in frames.
+			m = max(m, Micros(p.PublishEvery)*max(s.slowest(), Second/session.DefaultTickRate*5/4)+s.slowest())
+		}
 	}
 	return m
 }

@@ -47,6 +47,7 @@ const (
 	MinPeerTimeout  = 3 * Second
 	MaxPeerTimeout  = 60 * Second
 	MaxRejoinGrace  = 60 * Second
+	MaxPublishEvery = 45      // ticks, which a time-out lasts for four times
 	MaxTolerance    = 60      // ticks, of effects
 	MaxLatency      = Second  // of a link's latency, jitter and reordering each
 	MaxLoss         = 0.5     // of a link for good; a fault's may be 1
@@ -104,9 +105,10 @@ type Scenario struct {
 type Peer struct {
 	// Plays are the participants that it plays, in ascending order.
 	Plays []int `json:"plays"`
-	// InputDelay and Redundancy are session.Config's.
-	InputDelay int `json:"inputDelay,omitzero"`
-	Redundancy int `json:"redundancy,omitzero"`
+	// InputDelay, Redundancy and PublishEvery are session.Config's.
+	InputDelay   int `json:"inputDelay,omitzero"`
+	Redundancy   int `json:"redundancy,omitzero"`
+	PublishEvery int `json:"publishEvery,omitzero"`
 	// Phase is the time of its first frame.
 	Phase Micros `json:"phase,omitzero"`
 	// Ahead is what its clock shows more than the others', and Skew by how many parts
@@ -292,6 +294,7 @@ func (s *Scenario) validatePeers() error {
 			bound{in("the number of participants"), int64(len(p.Plays)), 1, driftback.MaxParticipants, false},
 			bound{in("inputDelay"), int64(p.InputDelay), 0, mesh.MaxDelay, false},
 			bound{in("redundancy"), int64(p.Redundancy), 0, mesh.MaxRedundancy, true},
+			bound{in("publishEvery"), int64(p.PublishEvery), 0, MaxPublishEvery, false},
 			bound{in("phase"), int64(p.Phase), 0, int64(MaxPhase), false},
 			bound{in("ahead"), int64(p.Ahead), -int64(MaxAhead), int64(MaxAhead), false},
 			bound{in("skew"), int64(p.Skew), -MaxSkew, MaxSkew, false},
@@ -301,6 +304,9 @@ func (s *Scenario) validatePeers() error {
 		}
 		if s.Window == None && p.InputDelay < 1 {
 			return fmt.Errorf("simtest: inputDelay of peer %d is 0 and window is %d: without predictions it must be at least 1", i, None)
+		}
+		if most := s.window() + s.shortest(&p); p.PublishEvery > max(most, 1) {
+			return fmt.Errorf("simtest: publishEvery of peer %d is %d: at most as many ticks as its shortest inputDelay and the window, which are %d", i, p.PublishEvery, most)
 		}
 		for j, q := range p.Plays {
 			if q < 0 || q >= n || played[q] || j > 0 && q < p.Plays[j-1] {

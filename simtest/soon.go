@@ -61,7 +61,7 @@ func (s *Scenario) soon(o *outlook) soon {
 		settles = settles && kindTraits[f.Kind].nature == passes && f.Kind != Throttle && f.Kind != Down
 	}
 	// A clock that runs slow by a fifth makes a peer wait for longer.
-	spacing := frame + heartbeat*5/4
+	spacing := frame + max(heartbeat*5/4, s.turn())
 	trip := s.late() + 2*frame // it is sent in a turn and handled in one
 	// Again comes what is late by a round trip and twice its jitter, as measured, which is
 	// no more than the longest one.

@@ -33,7 +33,8 @@ type Receiver struct {
 	owesAck  bool
 	owesStop bool
 	stop     wire.TransferStop
-	blob     Blob
+	blob     *Blob
+	released bool
 	hasher   *xxh3.Hasher
 }
 
@@ -49,7 +50,7 @@ func NewReceiver(c ReceiverConfig) (*Receiver, error) {
 		return nil, fmt.Errorf("transfer: MaxState is %d bytes and MaxLog %d: 1 to %d and 0 to %d are allowed",
 			c.MaxState, c.MaxLog, wire.MaxTransferState, wire.MaxTransferLog)
 	}
-	return &Receiver{cfg: c, hasher: xxh3.New()}, nil
+	return &Receiver{cfg: c, blob: &Blob{}, hasher: xxh3.New()}, nil
 }
 
 // Phase returns how far the transfer is.
@@ -65,12 +66,20 @@ func (r *Receiver) Offer() (o wire.TransferOffer, ok bool) { return r.offer, r.k
 func (r *Receiver) Have() int { return r.blob.size }
 
 // Blob returns what has arrived; ok is false until all of it has, and its checksum was
-// right. It is the caller's to keep.
+// right, and again once it is released. It is the caller's to keep.
 func (r *Receiver) Blob() (b *Blob, ok bool) {
-	if r.phase != Done {
+	if r.phase != Done || r.released {
 		return nil, false
 	}
-	return &r.blob, true
+	return r.blob, true
+}
+
+// Release lets go of the blob, so that it takes memory only for as long as whoever was
+// given it keeps it. Before all of it has arrived there is nothing to release.
+func (r *Receiver) Release() {
+	if r.phase == Done {
+		r.blob, r.released = &Blob{size: r.blob.size}, true
+	}
 }
 
 // Up says that the channel is up, or up again.
@@ -105,7 +114,7 @@ func (r *Receiver) fail(err error) {
 func (r *Receiver) finish(p Phase, err error) {
 	r.phase, r.err, r.owesTake, r.owesAck = p, err, false, false
 	if p == Failed {
-		r.blob = Blob{}
+		r.blob = &Blob{}
 	}
 }
 
@@ -205,7 +214,7 @@ func (r *Receiver) offerCame(o wire.TransferOffer) error {
 		return nil
 	}
 	r.known, r.offer, r.owesAck = true, o, false
-	r.blob = Blob{state: o.State}
+	r.blob = &Blob{state: o.State}
 	r.hasher.Reset()
 	if o.State > r.cfg.MaxState || o.Log > r.cfg.MaxLog {
 		return r.refuse(fmt.Errorf("%w: the offer is of a state of %d bytes with a log of %d, and at most %d and %d are taken",

@@ -1,9 +1,9 @@
 // Package wire turns what peers tell each other into bytes and back, and refuses
 // bytes that break the format. FORMAT.md beside this file gives every byte.
 //
-// There are two sorts of message. A [Packet] goes out on every tick as a datagram
-// that may be lost: inputs, acknowledgements and fingerprints. A [Control] goes
-// over the reliable channel when a match begins, ends or comes apart, and when somebody
+// There are two sorts of message. A [Packet] goes out on every tick, or every few, as a
+// datagram that may be lost: inputs, acknowledgements and fingerprints. A [Control] goes over
+// the reliable channel when a match begins, ends or comes apart, and when somebody
 // who comes late is given the state (package transfer).
 //
 // It owns the bytes and their bounds. It refuses to own what to do about a

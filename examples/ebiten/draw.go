@@ -117,7 +117,7 @@ func (p *pens) spark(to *ebiten.Image, s *spark) {
 	if s.report.Effect.Kind == sim.KindBlock {
 		colour = glove
 	}
-	out := float32(sparkUpdates - s.left)
+	out := float32(sparkTicks - s.left)
 	for _, ray := range [][2]float32{{1, 0}, {-1, 0}, {0, 1}, {0, -1}, {.7, .7}, {-.7, .7}, {.7, -.7}, {-.7, -.7}} {
 		vector.StrokeLine(to, x+ray[0]*out, y+ray[1]*out, x+ray[0]*(out+9), y+ray[1]*(out+9), 3, colour, true)
 	}

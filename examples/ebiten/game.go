@@ -8,6 +8,7 @@ import (
 	"github.com/hajimehoshi/ebiten/v2"
 
 	"github.com/driftback/driftback/examples/fighter/sim"
+	"github.com/driftback/driftback/pacing"
 	"github.com/driftback/driftback/session"
 )
 
@@ -15,7 +16,10 @@ import (
 // is seen of it that is no part of the simulation.
 type game struct {
 	match   *session.Lockstep[sim.State, sim.Input]
+	clock   *pacing.Clock
+	rate    float64 // how fast to run so that all predict equally many ticks; 1 is as ever
 	started time.Time
+	updated time.Duration // when Update was last called, since then
 	quit    <-chan struct{}
 	hands   []hands     // one for each participant that is played here
 	inputs  []sim.Input // what they hold, until a tick has used it
@@ -32,25 +36,30 @@ type game struct {
 type spark struct {
 	report session.Report
 	x, y   int
-	left   int // updates
+	left   int // ticks
 }
 
 // banner is a word across the picture.
 type banner struct {
 	text string
-	left int // updates
+	left int // ticks
 }
 
 // newGame returns the game for those who have these keys.
-func newGame(match *session.Lockstep[sim.State, sim.Input], keys []keymap, quit <-chan struct{}) *game {
-	g := &game{match: match, started: time.Now(), quit: quit, pens: newPens(), inputs: make([]sim.Input, len(keys))}
+func newGame(match *session.Lockstep[sim.State, sim.Input], keys []keymap, quit <-chan struct{}) (*game, error) {
+	clock, err := pacing.NewClock(time.Second/sim.TicksPerSecond, 0)
+	if err != nil {
+		return nil, err
+	}
+	g := &game{match: match, clock: clock, rate: 1, started: time.Now(), quit: quit, pens: newPens(), inputs: make([]sim.Input, len(keys))}
 	for i := range keys {
 		g.hands = append(g.hands, hands{keys: keys[i], pad: i})
 	}
-	return g
+	return g, nil
 }
 
-// Update is one sixtieth of a second. It never waits for the other player.
+// Update comes before each picture, however many there are in a second, and the clock
+// says how many ticks are due. It never waits for the other player.
 func (g *game) Update() error {
 	select {
 	case <-g.quit:
@@ -60,34 +69,46 @@ func (g *game) Update() error {
 	if ebiten.IsKeyPressed(ebiten.KeyEscape) {
 		return ebiten.Termination
 	}
-	g.fade()
-	if g.over != nil {
-		return nil // the picture says why, until the window is closed
+	g.collect() // whether or not a tick is due
+	now := time.Since(g.started)
+	due := g.clock.Ticks(now-g.updated, g.rate)
+	g.updated = now
+	for range due {
+		g.fade()
+		g.tick(now)
 	}
+	if g.over != nil && g.ending {
+		return ebiten.Termination
+	}
+	return nil
+}
 
-	// A tick that does not advance uses no input: what was pressed meanwhile is kept, so
-	// that no tap is lost.
+// collect adds what is held now to the inputs. What was pressed since a tick has used
+// them is kept, so that no tap is lost.
+func (g *game) collect() {
 	for i := range g.hands {
 		g.inputs[i].Buttons |= g.hands[i].held()
 	}
-	r, err := g.match.Tick(time.Since(g.started), g.inputs...)
-	if r.Phase == session.Advanced {
+}
+
+// tick is one sixtieth of a second, or a little more or less where the others are behind
+// or ahead.
+func (g *game) tick(now time.Duration) {
+	if g.over != nil {
+		return // the picture says why, until the window is closed
+	}
+	g.collect() // a tick that came just before has used the inputs
+	r, err := g.match.Tick(now, g.inputs...)
+	if r.Phase == session.Advanced { // else it has used none
 		clear(g.inputs)
 	}
 	if g.phase == session.Joining && r.Phase == session.Advanced {
 		fmt.Println("the match has begun")
 	}
-	g.phase = r.Phase
+	g.phase, g.rate, g.over = r.Phase, r.Pace.Rate, err
 	for i := range r.Effects {
 		g.show(&r.Effects[i])
 	}
-	if err != nil {
-		g.over = err
-		if g.ending {
-			return ebiten.Termination
-		}
-	}
-	return nil
 }
 
 // show plays one effect, or takes it back. Although ticks are run again, each is
@@ -101,17 +122,17 @@ func (g *game) show(r *session.Report) {
 		})
 	case r.Effect.Kind == sim.KindHit || r.Effect.Kind == sim.KindBlock:
 		f := g.match.State().View().Fighters[r.Effect.Args[0]]
-		g.sparks = append(g.sparks, spark{report: *r, x: f.X + 14*f.Facing, y: f.Y + f.Push.H*3/4, left: sparkUpdates})
+		g.sparks = append(g.sparks, spark{report: *r, x: f.X + 14*f.Facing, y: f.Y + f.Push.H*3/4, left: sparkTicks})
 	case r.Effect.Kind == sim.KindRoundStart:
-		g.banner = banner{"FIGHT", bannerUpdates}
+		g.banner = banner{"FIGHT", bannerTicks}
 	case r.Effect.Kind == sim.KindKO: // raised when it was certain
-		g.banner = banner{"K.O.", bannerUpdates}
+		g.banner = banner{"K.O.", bannerTicks}
 	}
 }
 
 const (
-	sparkUpdates  = 14
-	bannerUpdates = 50
+	sparkTicks  = 14
+	bannerTicks = 50
 )
 
 // fade lets what was shown for a moment go.

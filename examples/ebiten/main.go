@@ -7,8 +7,9 @@
 //
 // (On Linux, Ebitengine wants a few libraries: https://ebitengine.org/en/documents/install.html)
 //
-// The whole of it is in game.go: Update calls the match's Tick once, with what is held
-// at that moment, and Draw reads the match's State. The rest is what every game has
+// The whole of it is in game.go: Update calls the match's Tick, with what is held at that
+// moment, as often as a clock says that follows the other player's pace, and Draw reads
+// the match's State. The rest is what every game has
 // anyway: devices (hands.go), pictures (draw.go) and how two players meet (link.go).
 // The rules are package sim of the fighter, which knows nothing of either engine.
 package main
@@ -96,12 +97,16 @@ func run() error {
 
 	quit, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	g := newGame(match, keys, quit.Done())
+	g, err := newGame(match, keys, quit.Done())
+	if err != nil {
+		return err
+	}
 	g.ending = *frames != 0
 	ebiten.SetWindowTitle("driftback: the fighter")
 	ebiten.SetWindowSize(960, 540)
 	ebiten.SetWindowResizingMode(ebiten.WindowResizingModeEnabled)
-	ebiten.SetTPS(sim.TicksPerSecond)
+	// Ebitengine's own ticks are of one length, and a match's must not be: see Update.
+	ebiten.SetTPS(ebiten.SyncWithFPS)
 	// A match goes on while its player looks at another window.
 	ebiten.SetRunnableOnUnfocused(true)
 	if err := ebiten.RunGame(g); err != nil {

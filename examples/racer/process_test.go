@@ -96,11 +96,29 @@ func TestAnInterruptInAnotherProcessLeavesNothingRunning(t *testing.T) {
 	}
 }
 
-func TestAKilledKartInAnotherProcessIsNamed(t *testing.T) {
-	p := start(t, "-headless", "-karts", "3")
+func TestTheOthersInAnotherProcessRaceOnWithoutAKilledKart(t *testing.T) {
+	p := start(t, "-headless", "-karts", "3", "-ticks", "480", "-rate", "120", "-link", "latency=20ms")
 	p.Says(`(?m)^tick [^0]`)
 	pids := p.Children()
 	require.Len(t, pids, 3)
+	victim, err := os.FindProcess(pids[1])
+	require.NoError(t, err)
+	require.NoError(t, victim.Kill())
+	require.Equal(t, arena.ExitFailed, p.End())
+	p.OneSentence("racer", "not everybody finished: the kart 2: its process ended: signal: killed")
+	sums := regexp.MustCompile(`kart ([13]) +finished: tick 480 is confirmed with fingerprint ([0-9a-f]{16})\n`).FindAllStringSubmatch(p.Stdout.String(), -1)
+	require.Len(t, sums, 2, p.Stdout.String())
+	require.Equal(t, sums[0][2], sums[1][2])
+	require.Contains(t, p.Stdout.String(), "The 2 that are left agree.")
+	require.Regexp(t, `(?m)^tick [^0].* \| 1 not heard$`, p.Stdout.String(), "they have waited for it")
+	require.Regexp(t, `(?m)^tick [^0].* \| 1 gone$`, p.Stdout.String())
+}
+
+func TestOneThatIsLeftOfTwoInAnotherProcessDoesNotRaceOn(t *testing.T) {
+	p := start(t, "-headless", "-karts", "2")
+	p.Says(`(?m)^tick [^0]`)
+	pids := p.Children()
+	require.Len(t, pids, 2)
 	victim, err := os.FindProcess(pids[1])
 	require.NoError(t, err)
 	require.NoError(t, victim.Kill())

@@ -2,6 +2,7 @@
 
 import { Backdrop, worldWidth } from './backdrop.js';
 import { cast, Figure, orb } from './figure.js';
+import { fit } from './fit.js';
 import { font } from './font.js';
 import { Sparks } from './sparks.js';
 
@@ -22,18 +23,7 @@ export class Scene {
     this.calm = false;
     this.seconds = 0; // of the newest picture
     this.notice = ''; // over everything, while there is no picture to trust
-    new ResizeObserver(() => this.resize()).observe(canvas);
-    this.resize();
-  }
-
-  resize() {
-    const ratio = Math.min(window.devicePixelRatio || 1, 2);
-    const width = Math.max(Math.round(this.canvas.clientWidth * ratio), 300);
-    const height = Math.max(Math.round(this.canvas.clientHeight * ratio), 100);
-    if (width === this.canvas.width && height === this.canvas.height) return;
-    this.canvas.width = width;
-    this.canvas.height = height;
-    this.draw(0, this.seconds); // a new size clears the canvas, after this turn's picture
+    fit(canvas, () => this.draw(0, this.seconds));
   }
 
   // unit is a pixel of the writing over the picture.

@@ -23,8 +23,8 @@ const (
 	startTimeout = 15 * time.Second
 	// leaveTimeout bounds how long a child may take to leave when it is told to.
 	leaveTimeout = 3 * time.Second
-	// lostTimeout bounds how long a child may play on when the other is gone. It
-	// is longer than the session waits for a silent peer.
+	// lostTimeout bounds how long a child may take to end when others have, and those that
+	// are left cannot play on. It is longer than the session waits for a silent peer.
 	lostTimeout = 15 * time.Second
 )
 
@@ -238,7 +238,7 @@ func watch(ctx context.Context, players []*player, words <-chan word, links *lin
 					}
 				}
 			}
-			if p.gone && late == nil {
+			if p.gone && late == nil && (p.ended != nil || !playOn(players)) {
 				late = time.After(lostTimeout)
 			}
 			printFresh(stdout, players)
@@ -248,6 +248,18 @@ func watch(ctx context.Context, players []*player, words <-chan word, links *lin
 		return errInterrupted
 	}
 	return nil
+}
+
+// playOn reports whether those that are left may go on, now that one more has gone: one
+// alone never does.
+func playOn(players []*player) bool {
+	left := 0
+	for _, p := range players {
+		if !p.gone {
+			left++
+		}
+	}
+	return left > 1
 }
 
 // printFresh writes a line once all who play have said how they are doing.
@@ -295,10 +307,13 @@ func judge(players []*player, stdout io.Writer) error {
 	switch {
 	case len(missing) == len(players) && len(slices.Compact(reasons)) == 1:
 		return fmt.Errorf("%s players say: %s", all, reasons[0])
-	case len(missing) > 0:
-		return fmt.Errorf("not everybody finished: %s", strings.Join(missing, "; "))
 	case differ:
 		return errors.New("the players have finished in different worlds")
+	case len(missing) > 0:
+		if left := len(players) - len(missing); left > 1 {
+			fmt.Fprintf(stdout, "The %d that are left agree.\n", left)
+		}
+		return fmt.Errorf("not everybody finished: %s", strings.Join(missing, "; "))
 	case len(players) == 2:
 		fmt.Fprintln(stdout, "The two agree.")
 	default:

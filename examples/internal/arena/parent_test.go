@@ -29,6 +29,19 @@ func TestTwoWorldsThatPartAreNoticedByTheParent(t *testing.T) {
 	require.EqualError(t, judge(players, &out), "not everybody finished: the first: its process ended: signal: killed; the second: its process ended without a word")
 }
 
+func TestThoseWhoAreLeftAreComparedToo(t *testing.T) {
+	var out bytes.Buffer
+	players := []*player{
+		{name: "first", gone: true, ended: &outcome{Tick: 10, Sum: 1}},
+		{name: "second", gone: true, exit: errors.New("signal: killed")},
+		{name: "third", gone: true, ended: &outcome{Tick: 10, Sum: 1}},
+	}
+	require.EqualError(t, judge(players, &out), "not everybody finished: the second: its process ended: signal: killed")
+	require.Contains(t, out.String(), "The 2 that are left agree.")
+	players[2].ended.Sum = 2
+	require.ErrorContains(t, judge(players, &out), "different worlds")
+}
+
 func TestOneOfManyWorldsThatPartsIsNoticed(t *testing.T) {
 	for odd := range 4 {
 		var out bytes.Buffer

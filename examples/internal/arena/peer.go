@@ -90,7 +90,14 @@ func (p *peer[S, I]) config() session.Config[S, I] {
 		Self: p.self, Players: everybody,
 		Match: match, Game: game, Nonce: binary.LittleEndian.Uint64(nonce[:]) | 1,
 		InputDelay: o.delay, PredictionWindow: o.window, JoinTimeout: o.wait, TickRate: o.rate, Clock: sinceNew(),
+		WhenLost: session.PlayOn, // of two neither does
 	}
+}
+
+// gone reports whether the others play on without a peer.
+func (p *peer[S, I]) gone(q driftback.Peer) bool {
+	_, gone := p.match.Cut(driftback.Participant(q))
+	return gone
 }
 
 // sinceNew returns a clock.

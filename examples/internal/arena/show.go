@@ -69,10 +69,10 @@ func (p *peer[S, I]) showPeers(r *session.Result, peers []session.PeerStats, now
 			Participant: int(l.Peer),
 			RoundTripMs: inMs(l.RoundTrip), JitterMs: inMs(l.Jitter), LossPercent: 100 * l.Loss,
 			SilentMs: inMs(l.Silence), Unacknowledged: l.Unacknowledged,
-			Missing: slices.Contains(r.WaitingFor, driftback.Participant(l.Peer)),
+			Missing: slices.Contains(r.WaitingFor, driftback.Participant(l.Peer)), Gone: p.gone(l.Peer),
 		}
 		f.Peers = append(f.Peers, shown)
-		if i == 0 || shown.RoundTripMs > f.Stats.RoundTripMs {
+		if !shown.Gone && shown.RoundTripMs >= f.Stats.RoundTripMs {
 			f.Stats.RoundTripMs, f.Stats.JitterMs, f.Stats.LossPercent = shown.RoundTripMs, shown.JitterMs, shown.LossPercent
 		}
 		packets, bytes = packets+l.PacketsSent, bytes+l.BytesSent

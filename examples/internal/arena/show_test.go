@@ -76,6 +76,51 @@ func TestAFrameHasALineForEachPeerAndTheNumbersOfTheSlowest(t *testing.T) {
 	require.Equal(t, page.Stats{RoundTripMs: 90, LossPercent: 25, PacketsPerSecond: 30, BytesPerSecond: 400}, p.frame.Stats)
 }
 
+// Of three the second stops without a word. The others stall, agree to go on without it,
+// finish in the same world, and their pages and lines say who is gone.
+func TestTheOthersPlayOnWithoutOneThatIsLost(t *testing.T) {
+	net := loopback.New(1)
+	var sides [3]*peer[tally, pressed]
+	for i := range sides {
+		o := &options{players: 3, rate: 60, delay: 2, window: 8, wait: time.Minute, ticks: 300}
+		server, err := tallying().openPage(o)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, server.Close()) })
+		sides[i], err = newPeer(tallying(), driftback.Peer(i), o, net.Open(driftback.Peer(i)), server)
+		require.NoError(t, err)
+	}
+	var ends [3]error
+	var lines [3]*status
+	run := func(ticks int, who ...int) {
+		for range ticks {
+			net.Advance(time.Second / 60)
+			for _, i := range who {
+				if ends[i] != nil {
+					continue
+				}
+				r, _, err := sides[i].turn(net.Now())
+				ends[i] = err
+				sides[i].show(&r, net.Now(), err)
+				lines[i] = sides[i].status(&r)
+			}
+		}
+	}
+	run(100, 0, 1, 2)
+	require.False(t, sides[0].frame.Peers[0].Gone, "the control")
+	run(100, 0, 2)
+	require.Equal(t, "stalled", sides[0].frame.Phase, "they wait for it first")
+	require.Equal(t, 1, lines[0].Silent)
+	run(600, 0, 2)
+	for i, p := range []*peer[tally, pressed]{sides[0], sides[2]} {
+		require.ErrorIs(t, ends[2*i], session.ErrFinished)
+		require.EqualValues(t, 300, p.frame.Tick)
+		require.Equal(t, sides[0].frame.View, p.frame.View)
+		require.Equal(t, []bool{i == 0, i == 1}, []bool{p.frame.Peers[0].Gone, p.frame.Peers[1].Gone}, "%v", p.frame.Peers)
+		require.Equal(t, 1, lines[2*i].Gone)
+		require.Zero(t, lines[2*i].Silent, "nobody waits for it any more")
+	}
+}
+
 // Two sides over a link of 50 ms: what one's page asks for is shown on both.
 func TestAPageThatPausesPausesTheMatchForBoth(t *testing.T) {
 	net := loopback.New(1)

@@ -25,6 +25,7 @@ type status struct {
 	Score     string         `json:"score"`
 	Paused    bool           `json:"paused"`
 	Silent    int            `json:"silent"` // how many others have not been heard for a second
+	Gone      int            `json:"gone"`   // without how many the match goes on
 }
 
 func (p *peer[S, I]) status(r *session.Result) *status {
@@ -40,6 +41,10 @@ func (p *peer[S, I]) status(r *session.Result) *status {
 	st.Paused, _ = p.match.Paused()
 	for i := range s.Peers {
 		l := &s.Peers[i]
+		if p.gone(l.Peer) {
+			st.Gone++
+			continue
+		}
 		st.RoundTrip, st.Loss = max(st.RoundTrip, l.RoundTrip), max(st.Loss, l.Loss)
 		if l.Silence > time.Second {
 			st.Silent++
@@ -51,12 +56,12 @@ func (p *peer[S, I]) status(r *session.Result) *status {
 // printAll writes one line about all who play: one value where they say the same, both of
 // two, and the least and the most of more.
 func printAll(w io.Writer, list []status) {
-	joining, choosing, paused, silent := true, false, false, 0
+	joining, choosing, paused, silent, gone := true, false, false, 0, 0
 	for i := range list {
 		choosing = choosing || list[i].Phase == page.PhaseChoosing
 		paused = paused || list[i].Paused
 		joining = joining && list[i].Phase == session.Joining.String()
-		silent = max(silent, list[i].Silent)
+		silent, gone = max(silent, list[i].Silent), max(gone, list[i].Gone)
 	}
 	if joining {
 		fmt.Fprintln(w, "the players are joining")
@@ -89,6 +94,9 @@ func printAll(w io.Writer, list []status) {
 	}
 	if silent > 0 {
 		fmt.Fprintf(w, " | %d not heard", silent)
+	}
+	if gone > 0 {
+		fmt.Fprintf(w, " | %d gone", gone)
 	}
 	fmt.Fprintln(w)
 }

@@ -108,6 +108,7 @@ type Peer struct {
 	SilentMs       float64 `json:"silentMs"`       // for how long nothing has been heard
 	Unacknowledged int     `json:"unacknowledged"` // of our inputs, in ticks
 	Missing        bool    `json:"missing"`        // its input is what a stalled match waits for
+	Gone           bool    `json:"gone"`           // the match goes on without it
 }
 
 // Effect is a session.Report for the page.

@@ -198,7 +198,7 @@ func walk(t *testing.T, s *Server) {
 		require.NotRegexp(t, `style="|onclick=|<script>|<style>`, text, "the policy forbids what stands in the page itself")
 		require.NotRegexp(t, `https?://`, text, "%s asks for something elsewhere", path)
 	}
-	for _, path := range []string{"page.js", "live.js", "panel.js", "page.css", "ticks.html", "numbers.html", "icon.svg"} {
+	for _, path := range []string{"page.js", "live.js", "panel.js", "fit.js", "page.css", "ticks.html", "numbers.html", "icon.svg"} {
 		require.Contains(t, seen, path, "the walk did not follow the page's own files")
 	}
 	for path, kind := range seen {

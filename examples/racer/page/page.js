@@ -12,6 +12,9 @@ const byId = (id) => document.getElementById(id);
 const road = new Road(await (await fetch('./world.json')).json());
 const scene = new Scene(byId('stage'), road);
 
+// gone: the match goes on without the player of kart p, and a bot drives it.
+const gone = (frame, p) => !!frame.peers?.some((other) => other.gone && other.participant === p);
+
 const { say } = await live({
   title: 'driftback racer', scene, recipes, keys, name,
   hands: (frame) => (frame.hands === 'you' ? `You drive ${name(frame.self)}.` : `A bot drives ${name(frame.self)}: press any of the keys to take over.`),
@@ -21,10 +24,11 @@ const { say } = await live({
     words(key, effect, frame);
   },
   undo: (key) => scene.undo(key),
-  summarise({ view, self, hands }) {
+  summarise(frame) {
+    const { view, self, hands } = frame;
     const karts = order(view).map((p) => {
       const k = view.karts[p];
-      const who = p === self ? `, driven by ${hands === 'you' ? 'you' : 'your bot'},` : k.bot && !k.place ? ', whose player has gone,' : '';
+      const who = p === self ? `, driven by ${hands === 'you' ? 'you' : 'your bot'},` : gone(frame, p) ? ', whose player has gone,' : '';
       return `${name(p)}${who} is ${k.place ? `home as ${ordinal(k.place)}` : `${ordinal(k.rank)} on lap ${k.lap}`}${p === self && k.item ? ` and has ${k.item}` : ''}`;
     });
     return `Race ${view.race}, ${view.phase}. ${karts.join('. ')}.`;
@@ -102,7 +106,7 @@ function tellOrder() {
     if (!rows.has(p)) rows.set(p, row(p));
     const li = rows.get(p), k = frame.view.karts[p], own = p === frame.self;
     li.classList.toggle('own', own);
-    const texts = [String(k.rank), null, `${name(p)}${own ? (frame.hands === 'you' ? ', you' : ', your bot') : k.bot && !k.place ? ', gone' : ''}`, k.place ? clock(k.took) : `lap ${k.lap}`];
+    const texts = [String(k.rank), null, `${name(p)}${own ? (frame.hands === 'you' ? ', you' : ', your bot') : gone(frame, p) ? ', gone' : ''}`, k.place ? clock(k.took) : `lap ${k.lap}`];
     texts.forEach((text, i) => { if (text !== null && li.children[i].textContent !== text) li.children[i].textContent = text; });
     return li;
   });

@@ -1,5 +1,6 @@
 // The picture: camera, road, karts, what lies about, and what is written over it.
 
+import { fit } from './fit.js';
 import { drawKart, drawNumber } from './karts.js';
 import { Hud } from './hud.js';
 import { Sparks } from './sparks.js';
@@ -20,18 +21,7 @@ export class Scene {
     this.whole = false; // the whole track, and a camera that does not move
     this.seconds = 0; // of the newest picture
     this.notice = ''; // over everything, while there is no picture to trust
-    new ResizeObserver(() => this.resize()).observe(canvas);
-    this.resize();
-  }
-
-  resize() {
-    const ratio = Math.min(window.devicePixelRatio || 1, 2);
-    const width = Math.max(Math.round(this.canvas.clientWidth * ratio), 300);
-    const height = Math.max(Math.round(this.canvas.clientHeight * ratio), 100);
-    if (width === this.canvas.width && height === this.canvas.height) return;
-    this.canvas.width = width;
-    this.canvas.height = height;
-    this.draw(0, this.seconds); // a new size clears the canvas, after this turn's picture
+    fit(canvas, () => this.draw(0, this.seconds));
   }
 
   announce(key, text, ticks) { this.hud.announce(key, text, ticks); }
@@ -61,8 +51,8 @@ export class Scene {
   // look moves the camera to where the own kart is and a little ahead of it.
   look(own, ticks) {
     const { canvas, road: { world } } = this;
-    const fit = Math.min(canvas.width / world.width, canvas.height / world.height);
-    const to = { x: world.width / 2, y: world.height / 2, scale: fit };
+    const scale = Math.min(canvas.width / world.width, canvas.height / world.height);
+    const to = { x: world.width / 2, y: world.height / 2, scale };
     if (own && !this.whole) {
       to.scale = canvas.height / 480;
       const reach = Math.min(own.speed, 450) * 0.3;

@@ -92,6 +92,7 @@ export async function live(game) {
       if (waits) say(`Stalled: the prediction window is used up, and the input of ${missing} is missing.`);
       state(frame.phase === 'advanced' ? (frame.paused ? 'paused' : 'playing') : frame.phase);
     }
+    tellGone(frame, before);
     if (frame.paused !== !!before?.paused || (frame.paused && frame.pausedBy !== before?.pausedBy)) tellPause(frame);
     byId('to-bot').disabled = frame.hands !== 'you';
     if (frame.hands !== before?.hands || frame.self !== before?.self) {
@@ -112,6 +113,13 @@ export async function live(game) {
     button.textContent = frame.paused ? 'Play on' : 'Pause';
     button.setAttribute('aria-pressed', String(frame.paused));
     if (!frame.end) say(frame.paused ? `${pauseWords(frame)}.` : 'The match goes on.');
+  }
+
+  // tellGone says without whom the match goes on from now on.
+  function tellGone(frame, before) {
+    const had = (before?.peers ?? []).filter((p) => p.gone).map((p) => p.participant);
+    const gone = (frame.peers ?? []).filter((p) => p.gone && !had.includes(p.participant)).map((p) => game.name(p.participant));
+    if (gone.length) say(`${gone.join(' and ')} ${gone.length > 1 ? 'have' : 'has'} gone. The match goes on.`);
   }
 
   // awaited names whose input a stalled match lacks.

@@ -152,7 +152,7 @@ export class Panel {
       const silent = p.silentMs > 1000;
       const words = [
         this.name(p.participant), `${p.roundTripMs.toFixed(0)} ms`, `${p.lossPercent.toFixed(1)} %`, `${p.unacknowledged}`,
-        p.missing ? 'waited for' : silent ? `${(p.silentMs / 1000).toFixed(0)} s ago` : 'yes',
+        p.gone ? 'gone' : p.missing ? 'waited for' : silent ? `${(p.silentMs / 1000).toFixed(0)} s ago` : 'yes',
       ];
       let row = rows.children[i];
       if (!row) {
@@ -163,7 +163,7 @@ export class Panel {
           row.append(cell);
         });
       }
-      row.classList.toggle('amiss', silent || p.missing);
+      row.classList.toggle('amiss', p.gone || silent || p.missing);
       words.forEach((word, at) => { if (row.children[at].textContent !== word) row.children[at].textContent = word; });
     });
   }
