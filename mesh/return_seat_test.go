@@ -74,7 +74,7 @@ func newTable(t rapid.TB, n int, change func(c *Config)) *table {
 	tb := &table{match: &match{t: t}, delay: 2, seed: maphash.MakeSeed(), nonces: 100}
 	for i := range n {
 		p := &player{table: tb, seat: &seat{match: tb.match, self: driftback.Peer(i), room: 1200}}
-		tb.match.seats = append(tb.match.seats, p.seat)
+		tb.seats = append(tb.seats, p.seat)
 		tb.players = append(tb.players, p)
 	}
 	for i, p := range tb.players {
@@ -323,7 +323,7 @@ func (p *player) watch() {
 			hello := ReturnHello(&p.config)
 			b, err := wire.AppendControl(nil, hello)
 			require.NoError(p.match.t, err)
-			p.SendReliable(msg.From, b)
+			_ = p.SendReliable(msg.From, b)
 		case transport.Down:
 			delete(p.up, msg.From)
 		case transport.Reliable:
@@ -370,10 +370,10 @@ func (p *player) watch() {
 			if p.up[peer] {
 				b, err := wire.AppendControl(nil, ReturnHello(&p.config))
 				require.NoError(p.match.t, err)
-				p.SendReliable(peer, b)
+				_ = p.SendReliable(peer, b)
 				b, err = wire.AppendControl(nil, wire.Apply{Match: p.config.Match, Nonce: p.config.Nonce, Delays: ReturnHello(&p.config).Delays})
 				require.NoError(p.match.t, err)
-				p.SendReliable(peer, b)
+				_ = p.SendReliable(peer, b)
 			}
 		}
 	}

@@ -131,6 +131,7 @@ func (m *Mesh) receiveReturning(l *link, msg transport.Message) (taken bool) {
 		}
 		m.handOn(l, msg)
 		return true
+	case transport.Reliable:
 	}
 	if _, packet := wire.TagOf(msg.Data); packet {
 		m.handOn(l, msg)

@@ -23,16 +23,15 @@ type views struct {
 	members wire.Peers
 	// cuts has, by participant, the first tick that it does not play; never: it plays.
 	cuts []driftback.Tick
-	// absences are by participant, closed ones oldest first, and welcomed is what let this
-	// peer in, if it has come back.
+	// absences are by participant those that are over, oldest first.
 	absences [][]wire.Absence
 	// decided and tags are by view, from the one after base on: what it is about, and what
 	// packets carried before.
 	base    uint64
 	decided []wire.Value
 	tags    []uint16
-	avoid   []uint16 // what tags must not be
-	alone   time.Duration
+	avoid   []uint16      // what tags must not be
+	alone   time.Duration // for how long this peer has been the only member, with nobody there
 
 	accusing
 	acceptor
