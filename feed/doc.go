@@ -1,4 +1,5 @@
-// Package feed shows a match to peers that play nobody.
+// Package feed shows a match to peers that play nobody, be it that they only watch, or that
+// they are coming back to play.
 //
 // A [Feeder] has the match: it keeps an [Archive] of what is confirmed, and gives each
 // watcher a state on which the players have agreed (or the beginning, while the archive

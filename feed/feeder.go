@@ -38,6 +38,9 @@ type FeederConfig struct {
 	// Most is how many watchers there may be, and Rate how many bytes of a state go to
 	// each of them in a second: from MinRate; 0 is DefaultRate.
 	Most, Rate int
+	// Players are fed too, each as long as it plays nobody because it was lost and is
+	// coming back. They do not count among Most.
+	Players wire.Peers
 	// Timeout is for how long a watcher may be silent, and acknowledge nothing.
 	Timeout time.Duration
 	// CanGive says whether there are states to give: with none, a watcher that cannot be
@@ -88,7 +91,7 @@ func NewFeeder(c FeederConfig) (*Feeder, error) {
 	if c.Rate == 0 {
 		c.Rate = DefaultRate
 	}
-	if c.Most < 1 || c.Most > driftback.MaxPeers || c.Rate < MinRate {
+	if c.Most < 0 || c.Most+c.Players.Len() < 1 || c.Most > driftback.MaxPeers || c.Rate < MinRate {
 		return nil, fmt.Errorf("feed: %d watchers at %d bytes a second: 1 to %d and at least %d are allowed", c.Most, c.Rate, driftback.MaxPeers, MinRate)
 	}
 	f := &Feeder{cfg: c, archive: c.Archive}
@@ -124,8 +127,15 @@ func (f *Feeder) Uses(id uint64) bool {
 	return slices.ContainsFunc(f.watchers, func(w *watcher) bool { return w.sender != nil && w.sender.Offer().ID == id })
 }
 
-// Watchers returns how many watch.
-func (f *Feeder) Watchers() int { return len(f.watchers) }
+// Watchers returns how many watch, without those that are coming back to play.
+func (f *Feeder) Watchers() (n int) {
+	for _, w := range f.watchers {
+		if !f.cfg.Players.Has(w.peer) {
+			n++
+		}
+	}
+	return n
+}
 
 // Poll sends what is due. agreed is the newest due tick on which the players have agreed.
 // now is the time since any fixed moment.

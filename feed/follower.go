@@ -35,6 +35,10 @@ type FollowerConfig struct {
 	Hello wire.Hello
 	// Feeders are asked in this order.
 	Feeders []driftback.Peer
+	// Introduced reports whether the owner has said hello to a peer since its link came up;
+	// until then it is not asked. The owner says a leave too, and the follower neither. Nil:
+	// the follower does.
+	Introduced func(peer driftback.Peer) bool
 	// Archive takes what comes: at least Room of Delay. The follower alone puts into it.
 	Archive *Archive
 	Delay   driftback.Tick
@@ -65,6 +69,8 @@ type source struct {
 	peer driftback.Peer
 	up   bool
 	gone error // why it is not asked again while its link stays up
+	// greeted: it has said hello since, to one who is introduced.
+	greeted bool
 }
 
 // Beginning is where a feed begins, if it does not go on from what there is.
@@ -137,6 +143,9 @@ func (f *Follower) Feeder() (peer driftback.Peer, ok bool) {
 	return f.sources[f.at].peer, f.asked && f.stage == following
 }
 
+// Seed returns the match's seed, once there has been a beginning.
+func (f *Follower) Seed() uint64 { return f.seed }
+
 // Err returns why there is nothing more to come, or nil. What is in the archive can still
 // be used.
 func (f *Follower) Err() error { return f.err }
@@ -158,7 +167,7 @@ func (f *Follower) Used(t driftback.Tick) { f.used = t }
 // Stop ends the follower because of err, and tells the feeder in words.
 func (f *Follower) Stop(err error, words string) {
 	if f.asked {
-		f.sendControl(wire.Leave{Reason: mesh.LeaveLeft, Tick: f.archive.end, Text: mesh.Sendable(words)})
+		f.leave(mesh.Sendable(words))
 	}
 	f.asked = false
 	if f.err == nil {
@@ -175,7 +184,7 @@ func (f *Follower) Receive(msg transport.Message) {
 	s, current := &f.sources[i], f.asked && i == f.at
 	switch msg.Kind {
 	case transport.Up:
-		s.up, s.gone = true, nil
+		s.up, s.gone, s.greeted = true, nil, false
 		f.asked = f.asked && !current
 		f.cfg.Note(mesh.Event{Kind: mesh.PeerUp, Peer: s.peer})
 	case transport.Down:
@@ -190,6 +199,9 @@ func (f *Follower) Receive(msg transport.Message) {
 			f.silence = 0
 		}
 	case transport.Reliable:
+		if !current && f.cfg.Introduced != nil && !f.finished {
+			f.greet(s, msg.Data)
+		}
 		if !current || f.finished {
 			return
 		}
@@ -200,11 +212,32 @@ func (f *Follower) Receive(msg transport.Message) {
 	}
 }
 
+// greet takes the hello of a feeder that has not been asked.
+func (f *Follower) greet(s *source, b []byte) {
+	c, err := wire.ParseControl(b)
+	if err != nil {
+		return // it may be anything that it sends to one of its match
+	}
+	if hello, ok := c.(wire.Hello); ok {
+		s.greeted = true
+		if err := mesh.Compare(s.peer, &f.cfg.Hello, &hello); err != nil {
+			s.gone = err
+		}
+	}
+}
+
+// leave tells the feeder that was asked, unless the owner tells all of them.
+func (f *Follower) leave(words string) {
+	if f.cfg.Introduced == nil {
+		f.sendControl(wire.Leave{Reason: mesh.LeaveLeft, Tick: f.archive.end, Text: words})
+	}
+}
+
 // giveUp lets go of the feeder that was asked.
 func (f *Follower) giveUp(err error) {
 	s := &f.sources[f.at]
 	s.gone = fmt.Errorf("peer %d: %w", s.peer, err)
-	f.sendControl(wire.Leave{Reason: mesh.LeaveLeft, Tick: f.archive.end, Text: "it asks another"})
+	f.leave("it asks another")
 	f.asked, f.receiver = false, nil
 }
 
@@ -243,7 +276,14 @@ func (f *Follower) ask(passed time.Duration) {
 			hope = hope || !s.up
 			continue
 		}
-		f.at, f.asked, f.owes, f.greeted, f.stage, f.silence, f.receiver = i, true, 2, false, asking, 0, nil
+		if f.cfg.Introduced != nil && !f.cfg.Introduced(s.peer) {
+			hope = true
+			continue
+		}
+		f.at, f.asked, f.owes, f.greeted, f.stage, f.silence, f.receiver = i, true, 2, s.greeted, asking, 0, nil
+		if f.cfg.Introduced != nil {
+			f.owes = 1
+		}
 		return
 	}
 	switch limit := f.cfg.JoinTimeout; {

@@ -25,7 +25,7 @@ func (f *Follower) receive(b []byte) error {
 	}
 	peer := f.sources[f.at].peer
 	if hello, ok := c.(wire.Hello); ok {
-		if f.greeted {
+		if f.greeted && f.cfg.Introduced == nil {
 			return broken("it said hello twice")
 		}
 		f.greeted = true
@@ -33,6 +33,9 @@ func (f *Follower) receive(b []byte) error {
 	}
 	if leave, ok := c.(wire.Leave); ok {
 		return mesh.Told(peer, leave)
+	}
+	if f.cfg.Introduced != nil && f.ofTheMatch(c) {
+		return nil
 	}
 	if !f.greeted {
 		return broken("it did not say hello first")
@@ -55,6 +58,18 @@ func (f *Follower) receive(b []byte) error {
 		return nil
 	}
 	return broken("a %T", c)
+}
+
+// ofTheMatch reports whether a player says something to one that it takes for another
+// player: before it has heard that this one is coming back as a new process.
+func (f *Follower) ofTheMatch(c wire.Control) bool {
+	switch c.(type) {
+	case wire.Feed, wire.Status, wire.TransferOffer, wire.TransferChunk, wire.TransferEnd, wire.TransferStop:
+		return false
+	case wire.Finish:
+		return f.stage != following
+	}
+	return true
 }
 
 func (f *Follower) receiveFeed(c wire.Feed) error {

@@ -155,10 +155,11 @@ func (f *Feeder) receiveControl(w *watcher, b []byte) error {
 	case wire.Hello:
 		return f.receiveHello(w, &c)
 	case wire.Watch:
-		if w.phase != greeted {
+		// Who is coming back asks again where another has failed it.
+		if w.phase != greeted && (w.phase < greeted || !f.cfg.Players.Has(w.peer)) {
 			return errors.New("it asked to watch when it could not")
 		}
-		w.phase, w.from = wanting, c.From
+		w.sender, w.phase, w.from = nil, wanting, c.From
 	case wire.TransferTake, wire.TransferAck, wire.TransferStop:
 		if w.sender != nil {
 			return w.sender.Receive(c)
@@ -175,15 +176,18 @@ func (f *Feeder) receiveControl(w *watcher, b []byte) error {
 
 func (f *Feeder) receiveHello(w *watcher, h *wire.Hello) error {
 	if w.phase != silent {
+		if f.cfg.Players.Has(w.peer) {
+			return nil // it says so until it plays, for those that did not hear it
+		}
 		return errors.New("it said hello twice")
 	}
 	if err := mesh.Compare(w.peer, &f.cfg.Hello, h); err != nil {
 		return err
 	}
-	if len(h.Delays) > 0 {
-		return errors.New("it says that it plays, and its number is nobody's in Players")
+	if len(h.Delays) > 0 && !f.cfg.Players.Has(w.peer) {
+		return errors.New("it says that it plays, and only who plays nobody can watch")
 	}
-	if len(f.watchers) >= f.cfg.Most {
+	if !f.cfg.Players.Has(w.peer) && f.Watchers() >= f.cfg.Most {
 		return fmt.Errorf("%d watch already, and no more may", f.cfg.Most)
 	}
 	w.phase = greeted
@@ -194,7 +198,8 @@ func (f *Feeder) receiveHello(w *watcher, h *wire.Hello) error {
 
 // serve sends a watcher what is due. An error is a reason to drop it.
 func (f *Feeder) serve(w *watcher, passed time.Duration) error {
-	if f.cfg.Timeout > 0 && w.silence >= f.cfg.Timeout {
+	idle := w.phase == greeted && f.cfg.Players.Has(w.peer) // another feeds it
+	if f.cfg.Timeout > 0 && w.silence >= f.cfg.Timeout && !idle {
 		return fmt.Errorf("nothing came from it for %v", w.silence.Round(time.Millisecond))
 	}
 	if !w.hello {

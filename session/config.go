@@ -134,6 +134,13 @@ type Config[S any, I comparable] struct {
 	PeerTimeout, RejoinGrace, JoinTimeout time.Duration
 	// WhenLost says what happens when a peer is lost or leaves. Alike.
 	WhenLost Loss
+	// Rejoin lets a peer that was lost, or has left, take its place again, as a new process
+	// that has nothing of the match: see [Join]. It needs a WhenLost of PlayOn,
+	// fingerprints, and a state that can be made of its bytes. Of two peers the other one
+	// plays on alone then, but only while the one that returns is there. The inputs of
+	// History ticks are kept for it, with the memory of one state, and it is given a state at
+	// WatchRate. Alike.
+	Rejoin bool
 
 	// MaxWatchers is how many peers that play nobody may watch at once: see [Watch]. Their numbers
 	// are any that Players does not have; 0 lets nobody watch. WatchRate is how many bytes
@@ -222,8 +229,15 @@ func (c Config[S, I]) filled() (Config[S, I], error) {
 		return c, fmt.Errorf("session: MaxWatchers is %d and Transport is nil: without a transport nobody can watch", c.MaxWatchers)
 	case c.WatchRate != 0 && c.WatchRate < feed.MinRate:
 		return c, fmt.Errorf("session: WatchRate is %d bytes a second: at least %d, or 0 for %d", c.WatchRate, feed.MinRate, feed.DefaultRate)
+	case c.Rejoin && c.WhenLost != PlayOn:
+		return c, errors.New("session: Rejoin is true and WhenLost is End: only to a match that plays on can a peer return")
+	case c.Rejoin && c.FingerprintEvery == None:
+		return c, errors.New("session: Rejoin is true and FingerprintEvery is None: a peer that returns is held to the others' fingerprints")
 	case c.EffectTolerance < 0 || c.EffectTolerance > maxEffectTolerance:
 		return c, fmt.Errorf("session: EffectTolerance is %d ticks: 0 to %d are allowed", c.EffectTolerance, maxEffectTolerance)
+	}
+	if _, ok := newStateBytes[S](); c.Rejoin && !ok {
+		return c, errors.New("session: Rejoin is true, and a state cannot be made of its bytes: it needs UnmarshalBinary beside AppendBinary")
 	}
 	if err := c.fillDelays(); err != nil {
 		return c, err

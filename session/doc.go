@@ -31,6 +31,7 @@
 // and may change at any tick: by hand, with [Lockstep.SetInputDelay], or as the links do,
 // with [AdaptDelay]. Every tick has one input of each participant all the same.
 // Peers that play nobody may watch: see [Watch].
+// A peer whose process has died may come back while the others play on: see [Join].
 //
 // The package owns the order in which these things happen, the effects that are
 // reported once, and statistics. It refuses to own clocks, sockets and goroutines:

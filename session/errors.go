@@ -22,6 +22,9 @@ var (
 	ErrRefused     = mesh.ErrRefused
 	ErrInternal    = mesh.ErrInternal
 	ErrCutOff      = mesh.ErrCutOff
+	// ErrUnderWay means that the match goes on, and that this process, which has nothing of
+	// it, may come to it: with [Join].
+	ErrUnderWay = mesh.ErrUnderWay
 	// ErrNoFeeder means, to who watches, that nobody feeds it any more. The error that wraps
 	// it says why, of each feeder.
 	ErrNoFeeder = feed.ErrNoFeeder
@@ -82,6 +85,9 @@ func (m *Lockstep[S, I]) explain(err error) error {
 			Tick: desync.Tick, Peer: desync.Peer,
 			Ours: fingerprint.Sum(desync.Ours), Theirs: fingerprint.Sum(desync.Theirs),
 		}
+	}
+	if errors.Is(err, ErrUnderWay) {
+		return fmt.Errorf("session: the match goes on without this process, which can come to it with session.Join and a Nonce that is drawn anew: %w", err)
 	}
 	var conflict *mesh.ConflictError
 	if errors.As(err, &conflict) {

@@ -73,7 +73,20 @@ type oracle struct {
 	delays []int
 	step   driftback.Step[state, input]
 	states [4096]state
-	cuts   map[int]driftback.Tick // by participant: the first tick it does not play
+	away   map[int][]span // by participant: the ticks it does not play
+}
+
+// span is some ticks, up to before to; a to of 0 is no end.
+type span struct{ from, to driftback.Tick }
+
+// plays reports whether participant p plays on tick t.
+func (o *oracle) plays(p int, t driftback.Tick) bool {
+	for _, s := range o.away[p] {
+		if t >= s.from && (s.to == 0 || t < s.to) {
+			return false
+		}
+	}
+	return true
 }
 
 func (o *oracle) at(t driftback.Tick) *state {
@@ -90,7 +103,7 @@ func (o *oracle) at(t driftback.Tick) *state {
 				in[p] = o.inputs(p, o.next)
 			}
 			statuses[p] = driftback.Playing
-			if cut, ok := o.cuts[p]; ok && o.next >= cut {
+			if !o.plays(p, o.next) {
 				in[p], statuses[p] = input{}, driftback.Replaced
 			}
 		}
@@ -137,6 +150,7 @@ type peer struct {
 	self    driftback.Peer
 	config  session.Config[state, input]
 	session *session.Lockstep[state, input]
+	joiner  *session.Joiner[state, input] // of one that comes back, until it has a session
 	end     *loopback.Endpoint
 	err     error
 	// asleep: the peer's loop does not run.
@@ -147,6 +161,9 @@ type peer struct {
 	checked   int // confirmed ticks compared with the oracle
 	advanced  int
 	stalled   int
+	caught    int            // calls that took no input because it was coming in
+	dead      bool           // its process has died
+	first     driftback.Tick // of one that came back: the first that it came to rest at
 	effects   map[session.Report]int
 	events    []session.Event
 	local     []input          // what the next Tick is given
@@ -277,6 +294,10 @@ func (m *match) runUntil(t driftback.Tick) {
 }
 
 func (p *peer) turn() {
+	if p.session == nil {
+		p.comeIn()
+		return
+	}
 	next := p.session.Stats().Tick
 	p.local, p.wants = p.local[:0], p.wants[:0]
 	for q, owner := range p.config.Players {
@@ -299,12 +320,20 @@ func (p *peer) turn() {
 		}
 	case session.Stalled:
 		p.stalled++
+	case session.CatchingUp:
+		p.caught++
 	case session.Joining, session.Ended:
 	}
 	for _, e := range r.Effects {
 		p.effects[e]++
 	}
 	p.events = append(p.events, r.Events...)
+	for _, e := range r.Events {
+		if q := slices.Index(p.config.Players, e.Peer); e.Kind == session.PeerCut && q >= 0 {
+			p.match.oracle.cut(q, e.Tick) // it may be let in again by the same call
+		}
+	}
+	p.match.oracle.knows(p, 0)
 	p.compare()
 	if p.match.check != nil {
 		p.match.check(p, r)

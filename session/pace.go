@@ -65,7 +65,7 @@ func (m *Lockstep[S, I]) paced(stalled bool) {
 func (m *Lockstep[S, I]) lead() int {
 	next, lead := m.loop.Next(), -int(m.cfg.window())-mesh.MaxDelay
 	for p, peer := range m.cfg.Players {
-		if peer != m.cfg.Self && m.cuts[p] == None {
+		if peer != m.cfg.Self && m.parts[p].cut == None {
 			lead = max(lead, int(next-m.log.ConfirmedOf(driftback.Participant(p))))
 		}
 	}

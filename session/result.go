@@ -21,6 +21,9 @@ const (
 	// Ended: the match is over. The error says why, and every later call returns the
 	// same, with events and messages.
 	Ended
+	// CatchingUp: this peer comes to a match that goes on, and no input was used: it runs
+	// the ticks that take none of its own, several in a call.
+	CatchingUp
 )
 
 // String returns the phase as one lower-case word.
@@ -34,6 +37,8 @@ func (p Phase) String() string {
 		return "stalled"
 	case Ended:
 		return "ended"
+	case CatchingUp:
+		return "catching up"
 	}
 	return "unknown phase"
 }
@@ -56,6 +61,7 @@ const (
 	SpeedChanged    = mesh.SpeedChanged
 	DelayChanged    = mesh.DelayChanged
 	PeerCut         = mesh.PeerCut
+	PeerReturned    = mesh.PeerReturned
 	WatcherCame     = mesh.WatcherCame
 	WatcherGone     = mesh.WatcherGone
 	FeedBegan       = mesh.FeedBegan

@@ -47,10 +47,18 @@ func (r *rules[S, I]) settings() []wire.Setting {
 		{Name: "tick rate", Value: strconv.Itoa(r.cfg.TickRate)},
 		{Name: "prediction window", Value: orNone(r.cfg.PredictionWindow)},
 		{Name: "fingerprint interval", Value: orNone(r.cfg.FingerprintEvery)},
-		{Name: "when a peer is lost", Value: r.cfg.WhenLost.String()},
+		{Name: "when a peer is lost", Value: r.cfg.whenLostSetting()},
 	}
 	slices.SortFunc(settings, func(a, b wire.Setting) int { return strings.Compare(a.Name, b.Name) })
 	return settings
+}
+
+// whenLostSetting says in words what happens when a peer is lost.
+func (c *Config[S, I]) whenLostSetting() string {
+	if c.Rejoin {
+		return c.WhenLost.String() + ", and let it return"
+	}
+	return c.WhenLost.String()
 }
 
 func orNone(v int) string {

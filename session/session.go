@@ -3,7 +3,6 @@ package session
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/driftback/driftback"
@@ -13,7 +12,6 @@ import (
 	"github.com/driftback/driftback/mesh"
 	"github.com/driftback/driftback/pacing"
 	"github.com/driftback/driftback/rewind"
-	"github.com/driftback/driftback/snapshot"
 )
 
 // Lockstep is one peer's side of a match. Create it with [New].
@@ -29,7 +27,7 @@ type Lockstep[S any, I comparable] struct {
 
 	begun    bool
 	supplied []driftback.Tick // by participant: the first input not handed to the loop
-	cuts     []driftback.Tick // by participant: the first tick it does not play, or None
+	parts    []parts          // by participant: from when on it plays and does not, as the loop knows it
 	finishAt driftback.Tick   // None: not set
 	finished bool             // Finish has been told to the mesh
 	err      error
@@ -52,70 +50,6 @@ type Lockstep[S any, I comparable] struct {
 	peerStats []PeerStats
 	status    []driftback.Status
 	pace      pace
-}
-
-// New returns a session that has not yet spoken to anybody.
-func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
-	c, err := c.filled()
-	if err != nil {
-		return nil, err
-	}
-	m := &Lockstep[S, I]{finishAt: None}
-	if m.rules, err = newRules(c); err != nil {
-		return nil, err
-	}
-	if c.FingerprintEvery != None {
-		if m.hasher, err = fingerprint.New[S](); err != nil {
-			return nil, fmt.Errorf("session: the state cannot be compared between peers: %w (a FingerprintEvery of None, not %d, compares nothing and finds no desync)", err, c.FingerprintEvery)
-		}
-	}
-	m.mesh, err = mesh.New(mesh.Config{
-		Transport: c.Transport, Self: c.Self, Players: c.Players,
-		Stride: m.inputs.Size(), Delays: c.InputDelays, Window: int(c.window()), Redundancy: c.Redundancy,
-		PublishEvery: c.PublishEvery, TickLength: time.Second / time.Duration(c.TickRate),
-		FingerprintEvery: c.FingerprintEvery, History: c.History,
-		Match: c.Match, Settings: m.settings(), Nonce: c.Nonce,
-		PeerTimeout: c.PeerTimeout, RejoinGrace: c.RejoinGrace, JoinTimeout: c.JoinTimeout,
-		PlayOn: c.WhenLost == PlayOn, Valid: m.valid, ValidEntry: m.mayPause, Outside: m.outside(), Buggify: c.Buggify,
-	})
-	if err != nil {
-		return nil, err
-	}
-	for p, peer := range c.Players {
-		if peer == c.Self {
-			m.own = append(m.own, driftback.Participant(p))
-		}
-	}
-	m.delays = newDelays[I](c.InputDelays, c.AdaptDelay, c.window())
-	// The log must hold what the mesh may hold before the loop has taken it.
-	m.log, err = inputlog.New(inputlog.Config[I]{Participants: len(c.Players), Depth: m.mesh.Kept(), Predict: c.predict()})
-	if err != nil {
-		return nil, err
-	}
-	m.effects = newLedger(int(c.window())+2, c.EffectTolerance)
-	m.loop, err = rewind.New(rewind.Config[S, I]{
-		Step: m.step, Initial: c.Initial, Inputs: m.log,
-		Depth: int(c.window()) + 2, Save: c.Save, Statuses: m.statuses, Ran: m.effects.ran,
-	})
-	if err != nil {
-		return nil, err
-	}
-	m.controls = newControls(m.mesh.Kept(), 0, Control{Speed: NormalSpeed})
-	m.lent, m.redo = m.fingerprint, m.loop.Redo
-	if m.kept.policy = c.Save; c.Save == nil {
-		m.kept.policy = snapshot.For[S]
-	}
-	m.supplied = make([]driftback.Tick, len(c.Players))
-	m.cuts = slices.Repeat([]driftback.Tick{None}, len(c.Players))
-	m.status = make([]driftback.Status, len(c.Players))
-	m.waiting = make([]driftback.Participant, 0, len(c.Players))
-	for _, peer := range m.mesh.Peers() {
-		m.peerStats = append(m.peerStats, PeerStats{Peer: peer})
-	}
-	if err := m.letWatch(); err != nil {
-		return nil, err
-	}
-	return m, m.pace.init(c.TickRate, c.window(), len(m.peerStats))
 }
 
 // State returns the world as the next tick begins. It is borrowed: read it at any
@@ -300,6 +234,10 @@ func (m *Lockstep[S, I]) advance(local []I) {
 		}
 		return
 	}
+	if m.comesIn(t) {
+		m.catchUp()
+		return
+	}
 	if !m.within(t) || m.mesh.Blocked() || m.cfg.Buggify.Fires(buggify.SpareStall) {
 		m.stall(t)
 		return
@@ -307,8 +245,8 @@ func (m *Lockstep[S, I]) advance(local []I) {
 	if m.publish(t, local); m.err != nil {
 		return
 	}
-	for p, t := range m.cuts {
-		if t != None {
+	for p := range m.parts {
+		if m.parts[p].cut != None {
 			m.take(driftback.Participant(p))
 		}
 	}

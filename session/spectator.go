@@ -32,7 +32,7 @@ func (m *Spectator[S, I]) Tick(now time.Duration) (Result, error) {
 	m.result, m.events, m.effects.reports = Result{}, m.events[:0], m.effects.reports[:0]
 	for range maxWatchDrain {
 		msg, ok := m.cfg.Transport.Receive()
-		if !ok {
+		if !ok || m.letIn != nil && m.letIn(msg) {
 			break
 		}
 		m.receive(msg)
@@ -96,6 +96,9 @@ func (m *Spectator[S, I]) play() {
 		to = min(max(to, m.next+1), m.archive.End()) // nothing more comes: on at the pace of the match
 	}
 	n := min(1+max(0, to-m.next-smooth), driftback.Tick(m.cfg.CatchUp))
+	if m.hurries {
+		n = driftback.Tick(m.cfg.CatchUp)
+	}
 	for ; n > 0 && m.next < to && m.err == nil; n-- {
 		m.run()
 	}
@@ -163,7 +166,9 @@ func (m *Spectator[S, I]) compare() {
 			m.differs(t, ours, theirs)
 			return
 		}
-		m.compared = t
+		if m.compared = t; have && ok {
+			m.alike++
+		}
 	}
 }
 

@@ -25,25 +25,44 @@ func (l Loss) String() string {
 }
 
 // Cut returns the first tick that participant p, one of the match, does not play
-// because its peer was lost or has left; ok is false while it plays. All survivors of a
+// because its peer was lost or has left; ok is false while it plays, and when it is agreed from
+// when on it plays again. All survivors of a
 // view have the same. Losing another peer at about the same time may lower it, but never to a tick that a
 // survivor has confirmed.
 func (m *Lockstep[S, I]) Cut(p driftback.Participant) (t driftback.Tick, ok bool) {
 	return m.mesh.Cut(p)
 }
 
+// Joined returns the first tick that participant p, one of the match, plays since its peer
+// came back last: see Config.Rejoin; ok is false if it never did. All survivors have the same.
+func (m *Lockstep[S, I]) Joined(p driftback.Participant) (t driftback.Tick, ok bool) {
+	return m.mesh.Joined(p)
+}
+
 // statuses tells the step who is behind the inputs of tick t.
 func (m *Lockstep[S, I]) statuses(t driftback.Tick, dst []driftback.Status) {
 	for p := range dst {
-		dst[p] = driftback.Playing
-		if m.cuts[p] != None && t >= m.cuts[p] {
-			dst[p] = driftback.Replaced
-		}
+		dst[p] = m.mesh.Status(driftback.Participant(p), t)
 	}
 }
 
+// parts is from when on a participant does not play, and from when on it plays again:
+// None where it is not so.
+type parts struct{ cut, joined driftback.Tick }
+
+func (m *Lockstep[S, I]) partsOf(p driftback.Participant) parts {
+	of := parts{cut: None, joined: None}
+	if t, ok := m.mesh.Cut(p); ok {
+		of.cut = t
+	}
+	if t, ok := m.mesh.Joined(p); ok {
+		of.joined = t
+	}
+	return of
+}
+
 // takeViews brings the loop up to date with what was agreed on: inputs that do not count
-// are taken back, and the ticks that ran as if somebody played run again.
+// are taken back, and the ticks that ran as if somebody played, or did not, run again.
 func (m *Lockstep[S, I]) takeViews() {
 	for p := range m.supplied {
 		p := driftback.Participant(p)
@@ -54,9 +73,13 @@ func (m *Lockstep[S, I]) takeViews() {
 			m.supplied[p], held = held, m.supplied[p]
 			m.withdraw(p, m.supplied[p], held)
 		}
-		if t, ok := m.mesh.Cut(p); ok && t != m.cuts[p] {
-			m.cuts[p] = t
-			m.check(m.loop.Redo(t))
+		now, before := m.partsOf(p), m.parts[p]
+		m.parts[p] = now
+		if now.joined != before.joined {
+			m.check(m.loop.Redo(now.joined))
+		}
+		if now.cut != before.cut && now.cut != None {
+			m.check(m.loop.Redo(now.cut))
 		}
 	}
 }

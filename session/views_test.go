@@ -26,28 +26,70 @@ func viewStep(s *state, in []input, pass *driftback.Pass) {
 	s.Ticks++
 }
 
-// knows tells the oracle what a peer knows of cuts, and reports whether its state as
-// tick t begins can be held against it: a peer that does not know of a cut yet may have
-// gone on for some ticks as if there was none.
+// knows tells the oracle what a peer knows of cuts and returns, and reports whether its
+// state as tick t begins can be held against it: a peer that does not know of one yet may
+// have gone on for some ticks as if there was none.
 func (o *oracle) knows(p *peer, t driftback.Tick) bool {
 	for q := range o.delays {
-		cut, ok := p.session.Cut(driftback.Participant(q))
-		known, have := o.cuts[q]
-		if ok && (!have || cut < known) {
-			if o.cuts == nil {
-				o.cuts = map[int]driftback.Tick{}
-			}
-			o.cuts[q] = cut
-			if o.next > cut {
-				o.state, o.next = o.states[cut%4096], cut
-			}
-			known, have = cut, true
+		cut, isCut := p.session.Cut(driftback.Participant(q))
+		joined, isJoined := p.session.Joined(driftback.Participant(q))
+		if isCut {
+			o.cut(q, cut)
 		}
-		if have && (!ok || cut != known) && t > known {
-			return false
+		if isJoined {
+			o.joined(q, joined)
+		}
+		// What it knows last, and what comes after that.
+		last := driftback.Tick(-1)
+		if isCut {
+			last = cut
+		} else if isJoined {
+			last = joined
+		}
+		for _, s := range o.away[q] {
+			if s.from > last && t > s.from || s.to > last && t > s.to {
+				return false
+			}
+			if isCut && s.to == 0 && cut > s.from && t > s.from {
+				return false
+			}
 		}
 	}
 	return true
+}
+
+// cut notes from when on a participant does not play; one that is known already may only
+// become lower.
+func (o *oracle) cut(q int, t driftback.Tick) {
+	list := o.away[q]
+	n := len(list)
+	switch {
+	case n == 0 || list[n-1].to != 0 && t >= list[n-1].to:
+		if o.away == nil {
+			o.away = map[int][]span{}
+		}
+		o.away[q] = append(list, span{from: t})
+	case list[n-1].to == 0 && t < list[n-1].from && (n == 1 || t >= list[n-2].to):
+		list[n-1].from = t
+	default:
+		return
+	}
+	o.back(t)
+}
+
+// joined notes from when on it plays again.
+func (o *oracle) joined(q int, t driftback.Tick) {
+	if n := len(o.away[q]); n > 0 && o.away[q][n-1].to == 0 && t > o.away[q][n-1].from {
+		o.away[q][n-1].to = t
+		o.back(t)
+	}
+}
+
+// back has the oracle run again what is played otherwise from tick t on.
+func (o *oracle) back(t driftback.Tick) {
+	if o.next > t {
+		o.state, o.next = o.states[t%4096], t
+	}
 }
 
 // newViewMatch returns a match of n peers that play on when one is lost.

@@ -61,26 +61,68 @@ type Spectator[S any, I comparable] struct {
 	effects  *ledger
 	ours     *feed.Sums
 	compared driftback.Tick // the newest due tick at which both have been, or that was left out
+	alike    int            // at how many they were alike
 
 	events        []Event
 	eventsDropped int
 	refused       [mesh.Refusals]uint64
 	result        Result
 	note          func(e mesh.Event, by driftback.Participant)
-	err           error
+	// letIn takes a message that may let this one play; true: it does. Nil: it only watches.
+	// introduced is feed.FollowerConfig's.
+	letIn      func(msg transport.Message) bool
+	introduced func(peer driftback.Peer) bool
+	hurries    bool // it is to run all that it has
+	err        error
 }
 
 // Watch returns a spectator that has not yet spoken to anybody. It may come at any time:
 // before the match begins it waits, and afterwards it is given a state and goes on from there.
 func Watch[S any, I comparable](c WatchConfig[S, I]) (*Spectator[S, I], error) {
-	filled, err := c.filled()
-	if err != nil {
+	if slices.Contains(c.Players, c.Self) {
+		return nil, fmt.Errorf("session: Self is peer %d: a spectator's number must be below %d, and none in Players", c.Self, driftback.MaxPeers)
+	}
+	m := &Spectator[S, I]{}
+	if err := m.init(c); err != nil {
 		return nil, err
 	}
-	c.Config = filled
+	return m, nil
+}
+
+// init makes a spectator, which may be one that is going to play.
+func (m *Spectator[S, I]) init(c WatchConfig[S, I]) error {
+	c, err := c.complete()
+	if err != nil {
+		return err
+	}
+	m.cfg, m.state = c, c.Initial
+	if m.rules, err = newRules(c.Config); err != nil {
+		return err
+	}
+	if c.FingerprintEvery != None {
+		if m.hasher, err = fingerprint.New[S](); err != nil {
+			return fmt.Errorf("session: the state cannot be compared with the players': %w", err)
+		}
+	}
+	m.bytes, m.canParse = newStateBytes[S]()
+	m.in = make([]I, len(c.Players))
+	m.status = make([]driftback.Status, len(c.Players))
+	m.events = make([]Event, 0, maxWatchEvents)
+	m.note = m.noteEntry
+	m.begin(0, Control{Speed: NormalSpeed})
+	return m.connect()
+}
+
+// complete returns the config with its defaults, or an error that names the field, the
+// value and what is allowed.
+func (c WatchConfig[S, I]) complete() (WatchConfig[S, I], error) {
+	var err error
+	if c.Config, err = c.filled(); err != nil {
+		return c, err
+	}
 	if c.Feeders = slices.Clone(c.Feeders); len(c.Feeders) == 0 {
 		for _, peer := range c.Players {
-			if !slices.Contains(c.Feeders, peer) {
+			if peer != c.Self && !slices.Contains(c.Feeders, peer) {
 				c.Feeders = append(c.Feeders, peer)
 			}
 		}
@@ -90,36 +132,21 @@ func Watch[S any, I comparable](c WatchConfig[S, I]) (*Spectator[S, I], error) {
 	}
 	switch {
 	case c.Transport == nil:
-		return nil, errors.New("session: Transport is nil: a spectator needs one")
+		return c, errors.New("session: Transport is nil: a spectator needs one")
 	case len(c.Players) == 0 || len(c.Players) > driftback.MaxParticipants:
-		return nil, fmt.Errorf("session: Players has %d participants: from 1 to %d are allowed", len(c.Players), driftback.MaxParticipants)
-	case slices.Contains(c.Players, c.Self) || c.Self >= driftback.MaxPeers:
-		return nil, fmt.Errorf("session: Self is peer %d: a spectator's number must be below %d, and none in Players", c.Self, driftback.MaxPeers)
+		return c, fmt.Errorf("session: Players has %d participants: from 1 to %d are allowed", len(c.Players), driftback.MaxParticipants)
+	case c.Self >= driftback.MaxPeers:
+		return c, fmt.Errorf("session: Self is peer %d: a spectator's number must be below %d, and none in Players", c.Self, driftback.MaxPeers)
 	case slices.Contains(c.Feeders, c.Self):
-		return nil, fmt.Errorf("session: Feeders has peer %d, which is Self", c.Self)
+		return c, fmt.Errorf("session: Feeders has peer %d, which is Self", c.Self)
 	case c.Delay < 0 || c.Delay > maxWatchDelay:
-		return nil, fmt.Errorf("session: Delay is %d ticks: 0 to %d are allowed", c.Delay, maxWatchDelay)
+		return c, fmt.Errorf("session: Delay is %d ticks: 0 to %d are allowed", c.Delay, maxWatchDelay)
 	case c.CatchUp < 1 || c.CatchUp > mesh.MaxWindow:
-		return nil, fmt.Errorf("session: CatchUp is %d ticks: 1 to %d, or 0 for %d", c.CatchUp, mesh.MaxWindow, DefaultCatchUp)
+		return c, fmt.Errorf("session: CatchUp is %d ticks: 1 to %d, or 0 for %d", c.CatchUp, mesh.MaxWindow, DefaultCatchUp)
 	case c.MaxState < 0 || c.MaxState > wire.MaxTransferState:
-		return nil, fmt.Errorf("session: MaxState is %d bytes: 1 to %d, or 0 for the most", c.MaxState, wire.MaxTransferState)
+		return c, fmt.Errorf("session: MaxState is %d bytes: 1 to %d, or 0 for the most", c.MaxState, wire.MaxTransferState)
 	}
-	m := &Spectator[S, I]{cfg: c, state: c.Initial}
-	if m.rules, err = newRules(c.Config); err != nil {
-		return nil, err
-	}
-	if c.FingerprintEvery != None {
-		if m.hasher, err = fingerprint.New[S](); err != nil {
-			return nil, fmt.Errorf("session: the state cannot be compared with the players': %w", err)
-		}
-	}
-	m.bytes, m.canParse = newStateBytes[S]()
-	m.in = make([]I, len(c.Players))
-	m.status = make([]driftback.Status, len(c.Players))
-	m.events = make([]Event, 0, maxWatchEvents)
-	m.note = m.noteEntry
-	m.begin(0, Control{Speed: NormalSpeed})
-	return m, m.connect()
+	return c, nil
 }
 
 // connect makes what speaks with others.
@@ -132,7 +159,7 @@ func (m *Spectator[S, I]) connect() (err error) {
 	m.ours = feed.NewSums(history, every)
 	hello := mesh.OutsideHello(c.Match, c.Nonce, m.rules.settings(), c.Players)
 	m.follower, err = feed.NewFollower(feed.FollowerConfig{
-		Transport: c.Transport, Hello: hello, Feeders: c.Feeders, Archive: m.archive,
+		Transport: c.Transport, Hello: hello, Feeders: c.Feeders, Archive: m.archive, Introduced: m.introduced,
 		Delay: driftback.Tick(c.Delay), MaxState: c.MaxState,
 		Timeout: max(c.PeerTimeout, 0), JoinTimeout: max(c.JoinTimeout, 0),
 		Valid: m.rules.valid, ValidEntry: m.rules.mayPause, Note: m.noteEvent,

@@ -9,6 +9,7 @@ import (
 	"github.com/driftback/driftback/feed"
 	"github.com/driftback/driftback/mesh"
 	"github.com/driftback/driftback/transport"
+	"github.com/driftback/driftback/wire"
 )
 
 // watchers are those who watch this peer's match.
@@ -19,35 +20,49 @@ type watchers[S any] struct {
 	start   uint64 // the start state's fingerprint
 	hasSum  bool
 	begun   bool
-	summed  driftback.Tick // the newest due tick whose fingerprint is in the archive
-	view    int            // the newest view whose cuts are in the archive
+	summed  driftback.Tick     // the newest due tick whose fingerprint is in the archive
+	status  []driftback.Status // by participant: who is behind its newest input in the archive
 }
+
+// feeds reports whether anybody may be fed: to watch, or to come back.
+func (c *Config[S, I]) feeds() bool { return c.MaxWatchers > 0 || c.Rejoin && c.Transport != nil }
 
 // outside returns who takes the messages of peers that play nobody; nil: nobody.
 func (m *Lockstep[S, I]) outside() func(msg transport.Message) {
-	if m.cfg.MaxWatchers == 0 {
+	if !m.cfg.feeds() {
 		return nil
 	}
 	return func(msg transport.Message) { m.watchers.feeder.Receive(msg) }
 }
 
-// letWatch makes ready for watchers, if there may be any.
-func (m *Lockstep[S, I]) letWatch() (err error) {
-	if m.cfg.MaxWatchers == 0 {
+// letWatch makes ready for watchers, if there may be any. before has what is known of the
+// ticks before this peer's first; nil: there are none.
+func (m *Lockstep[S, I]) letWatch(before *feed.Archive) (err error) {
+	if !m.cfg.feeds() {
 		return nil
 	}
-	w := &watchers[S]{}
+	w := &watchers[S]{archive: before, status: make([]driftback.Status, len(m.cfg.Players))}
 	can := false
 	if w.bytes, can = newStateBytes[S](); can && m.hasher != nil {
 		w.bytes.ready(m.loop.State())
 	}
-	w.archive, err = feed.NewArchive(len(m.cfg.Players), m.inputs.Size(), m.cfg.History, max(m.cfg.FingerprintEvery, 0))
-	if err != nil {
-		return fmt.Errorf("session: History is %d ticks: %w", m.cfg.History, err)
+	if before == nil {
+		w.archive, err = feed.NewArchive(len(m.cfg.Players), m.inputs.Size(), m.cfg.History, max(m.cfg.FingerprintEvery, 0))
+		if err != nil {
+			return fmt.Errorf("session: History is %d ticks: %w", m.cfg.History, err)
+		}
+	}
+	w.summed = w.archive.SumsEnd()
+	w.archive.Statuses(w.archive.End()-1, w.status)
+	returning := wire.Peers(0)
+	if m.cfg.Rejoin {
+		for _, peer := range m.mesh.Peers() {
+			returning |= wire.PeersOf(peer)
+		}
 	}
 	w.feeder, err = feed.NewFeeder(feed.FeederConfig{
 		Transport: m.cfg.Transport, Hello: m.mesh.Hello(), Archive: w.archive,
-		Most: m.cfg.MaxWatchers, Rate: m.cfg.WatchRate, Timeout: max(m.cfg.PeerTimeout, 0),
+		Most: m.cfg.MaxWatchers, Players: returning, Rate: m.cfg.WatchRate, Timeout: max(m.cfg.PeerTimeout, 0),
 		CanGive: can && m.hasher != nil, Refuse: m.mesh.Refuse, Note: m.mesh.Note,
 	})
 	m.watchers = w
@@ -79,19 +94,12 @@ func (m *Lockstep[S, I]) feed(now time.Duration) {
 
 func (m *Lockstep[S, I]) archive() {
 	a := m.watchers.archive
-	if view := m.mesh.View(); m.watchers.view < view {
-		m.watchers.view = view
-		for p := range m.cfg.Players {
-			p := driftback.Participant(p)
-			// No view changes what is confirmed, so that none cuts below the archive's end.
-			if t, ok := m.mesh.Cut(p); ok && t >= a.End() {
-				a.PutStatus(p, t, driftback.Replaced)
-			}
-		}
-	}
 	for t := a.End(); t < m.final(); t++ {
 		for p := range m.cfg.Players {
 			p := driftback.Participant(p)
+			if now := m.mesh.Status(p, t); now != m.watchers.status[p] && a.PutStatus(p, t, now) {
+				m.watchers.status[p] = now
+			}
 			a.Put(p, m.mesh.Input(p, t), m.mesh.Entry(p, t))
 		}
 		a.Next()
