@@ -186,7 +186,7 @@ func (f *Feeder) letGo() {
 // there is one. Whatever a watcher lacks is sent at once, as far as the transport takes it.
 func (f *Feeder) Finish(at driftback.Tick, sum uint64, hasSum bool) {
 	f.end(func(w *watcher) {
-		if w.phase == feeding && f.sendAll(w) {
+		if w.fed() && f.sendAll(w) {
 			f.sendControl(w, wire.Finish{At: at, Sum: sum, HasSum: hasSum})
 		}
 	}, mesh.LeaveFinished, "the match is finished")
@@ -195,7 +195,7 @@ func (f *Feeder) Finish(at driftback.Tick, sum uint64, hasSum bool) {
 // End says that the feed is over, for a reason of package mesh and in words.
 func (f *Feeder) End(reason uint8, words string) {
 	f.end(func(w *watcher) {
-		if w.phase == feeding {
+		if w.fed() {
 			f.sendAll(w)
 		}
 	}, reason, words)

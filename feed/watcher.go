@@ -56,6 +56,12 @@ type watcher struct {
 	faults   int
 }
 
+// fed reports whether a watcher will take inputs: all of what it begins with has been sent
+// before them, though it may not have said yet that it has come.
+func (w *watcher) fed() bool {
+	return w.phase == feeding || w.phase == offering && w.sender.Phase() == transfer.Sealed
+}
+
 // Receive takes a message of a peer that plays nobody.
 func (f *Feeder) Receive(msg transport.Message) {
 	if msg.From >= driftback.MaxPeers {

@@ -35,7 +35,7 @@ func (s *Strip) Note(r *session.Result) {
 		s.add(mark{tick: r.Tick - 1})
 	case session.Stalled:
 		s.add(mark{tick: r.Tick, stalled: true})
-	case session.Joining, session.Ended:
+	case session.Joining, session.CatchingUp, session.Ended:
 	}
 }
 
