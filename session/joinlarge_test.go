@@ -1,0 +1,119 @@
+package session_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/session"
+	"github.com/driftback/driftback/snapshot"
+	"github.com/driftback/driftback/transfer"
+	"github.com/driftback/driftback/transport/loopback"
+)
+
+// largeMatch returns a match of n peers, of states that are large. Its saving policy puts away
+// what the step changes.
+func largeMatch[S comparable](t *testing.T, n int, moving func(s *S) *largeMoving, land func(s *S) []uint64) *bigMatch[S] {
+	return newBigMatch(t, n, func(c *session.Config[S, input]) {
+		c.Step = func(s *S, in []input, pass *driftback.Pass) { moving(s).step(in, pass) }
+		c.Start = func(_ uint64, s *S) { makeLand(7, land(s)) }
+		c.Save = snapshot.Part(moving, snapshot.Assign[largeMoving])
+		c.FingerprintEvery, c.WatchRate = 120, 8<<20
+	})
+}
+
+// standing is what a member's statistics say of how smoothly it has played.
+type standing struct {
+	Tick, Confirmed driftback.Tick
+	Stalled         uint64
+}
+
+// returnToLarge plays a match of eight, of which the last one crashes, and comes back with
+// nothing or does not, for a given number of frames after the crash. It returns how the
+// others have fared.
+func returnToLarge[S comparable](t *testing.T, back bool, frames int, size int, moving func(s *S) *largeMoving, land func(s *S) []uint64) (members []standing) {
+	t.Helper()
+	const n, lost = 8, 7
+	m := largeMatch(t, n, moving, land)
+	m.impair(loopback.Impairment{Latency: 30 * ms})
+	m.turn(650) // beyond where who comes is given the match from its beginning
+	m.crash(lost)
+	m.turn(150)
+	cut, ok := m.players[0].Cut(lost)
+	require.True(t, ok)
+	m.away[lost] = cut
+	if back {
+		made := make([]int, n) // bytes of the state, by the peer that makes them
+		inCall, most := 0, 0
+		copies := map[*S]bool{}
+		for i, s := range m.players[:lost] {
+			s.CountSlices(func(of *S, bytes int) {
+				copies[of] = true
+				made[i] += bytes
+				inCall += bytes
+				most = max(most, inCall)
+			})
+		}
+		m.ticks = func(int) { inCall = 0 }
+		var feeder driftback.Peer
+		took, fed := 0, 0
+		m.comeBack(lost, func(c *session.Config[S, input]) {
+			c.Start = nil // so that nothing of the land is there but what is handed over
+		}, func(at int, j *session.Joiner[S, input]) {
+			took = at + 1
+			if peer, feeds := j.Feeder(); feeds {
+				feeder = peer
+				if fed == 0 {
+					fed = at
+				}
+			}
+		})
+		t.Logf("the state was there after %d frames, and the peer was in after %d; its feeder made %d bytes of it in one call at most", fed, took, most)
+		for i := range made {
+			if driftback.Peer(i) == feeder {
+				require.Equal(t, size, made[i], "every byte is made once")
+			} else {
+				require.Zero(t, made[i], "peer %d", i)
+			}
+		}
+		require.LessOrEqual(t, most, transfer.DefaultSlice, "bytes of it made in one call")
+		require.Len(t, copies, 1, "there is one copy of the state")
+		require.Less(t, took+300, frames)
+		m.turn(frames - took)
+		require.Greater(t, int(m.players[lost].Stats().Tick), 300, "the control: it plays")
+		status := m.players[0].Stats().Status[lost]
+		require.Equal(t, driftback.Playing, status)
+	} else {
+		m.turn(frames)
+	}
+	for _, s := range m.players[:lost] {
+		now := s.Stats()
+		members = append(members, standing{Tick: now.Tick, Confirmed: now.Confirmed, Stalled: now.Stalled})
+	}
+	m.finishAndCompare()
+	return members
+}
+
+func TestALargeStateJoinsAMatchOfEightWithoutOneMoreStallForTheOthers(t *testing.T) {
+	littleStack(t)
+	t.Run("4 MiB", func(t *testing.T) {
+		joinLarge(t, 900, 4<<20+512, func(s *lesser) *largeMoving { return &s.Moving }, func(s *lesser) []uint64 { return s.Land[:] })
+	})
+	t.Run("64 MiB", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("it takes seconds and two gigabytes")
+		}
+		joinLarge(t, 4000, 64<<20, func(s *large) *largeMoving { return &s.Moving }, func(s *large) []uint64 { return s.Land[:] })
+	})
+}
+
+func joinLarge[S comparable](t *testing.T, frames, size int, moving func(s *S) *largeMoving, land func(s *S) []uint64) {
+	without := returnToLarge(t, false, frames, size, moving, land)
+	with := returnToLarge(t, true, frames, size, moving, land)
+	require.Equal(t, without, with)
+	for _, s := range without {
+		require.Positive(t, s.Stalled, "the control: they stalled while the crash was found")
+	}
+	t.Logf("the members: %+v", with)
+}
