@@ -1,7 +1,9 @@
 package session_test
 
 import (
+	"runtime"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
@@ -117,4 +119,80 @@ func joinLarge[S comparable](t *testing.T, frames, size int, moving func(s *S) *
 		require.Positive(t, s.Stalled, "the control: they stalled while the crash was found")
 	}
 	t.Logf("the members: %+v", with)
+}
+
+// middling is larger than the stack that littleStack allows, and small enough to be kept often.
+type middling struct {
+	Moving largeMoving
+	Land   [160 << 10]uint64
+}
+
+func middlingMoving(s *middling) *largeMoving { return &s.Moving }
+
+func TestNoStackHoldsAStateThatIsSavedAsItIs(t *testing.T) {
+	littleStack(t)
+	start := &middling{}
+	makeLand(3, start.Land[:])
+	m := newBigMatch(t, 3, func(c *session.Config[middling, input]) {
+		c.Step = func(s *middling, in []input, pass *driftback.Pass) { s.Moving.step(in, pass) }
+		c.Initial, c.FingerprintEvery, c.WatchRate = start, 60, 8<<20
+	})
+	m.impair(loopback.Impairment{Latency: 30 * ms})
+	m.turn(650)
+	m.crash(2)
+	m.turn(150)
+	cut, ok := m.players[0].Cut(2)
+	require.True(t, ok)
+	m.away[2] = cut
+	m.comeBack(2, nil, func(int, *session.Joiner[middling, input]) {})
+	m.turn(300)
+	for i, s := range m.players {
+		require.Positive(t, s.Stats().Loop.Rollbacks, "the control: peer %d has taken states back", i)
+	}
+	into := &middling{}
+	_, err := m.players[0].ConfirmedState(into)
+	require.NoError(t, err)
+	require.Equal(t, start.Land[9], into.Land[9])
+	start.Land[9]++
+	require.NotEqual(t, start.Land[9], m.players[1].State().Land[9], "what it began with is not the session's own")
+	start.Land[9]--
+	m.finishAndCompare()
+}
+
+// statesAllocated returns how many states' worth of memory a call allocates.
+func statesAllocated(call func()) int {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	call()
+	runtime.ReadMemStats(&after)
+	return int(after.TotalAlloc-before.TotalAlloc) / int(unsafe.Sizeof(middling{}))
+}
+
+func TestHowManyTimesALargeStateIsInMemory(t *testing.T) {
+	for name, c := range map[string]struct {
+		save                       snapshot.Policy[middling]
+		made, played, fed, returns int
+	}{
+		"what the step changes is saved": {save: snapshot.Part(middlingMoving, snapshot.Assign[largeMoving]), made: 2, returns: 3},
+		// The window's snapshots and two more, and one to be compared; 16 at a time for those that have been.
+		"all of it is saved": {made: 2 + session.DefaultWindow + 2 + 1, played: 16 + 16, returns: 3 + session.DefaultWindow + 2 + 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var m *bigMatch[middling]
+			change := func(c2 *session.Config[middling, input]) {
+				c2.Step = func(s *middling, in []input, pass *driftback.Pass) { s.Moving.step(in, pass) }
+				c2.Save, c2.FingerprintEvery, c2.WatchRate = c.save, 60, 8<<20
+			}
+			const n = 3
+			made := statesAllocated(func() { m = newBigMatch(t, n, change) })
+			require.Equal(t, c.made, made/n, "that each session is made with")
+			require.Equal(t, c.played*n, statesAllocated(func() { m.turn(60 * 18) }), "while they play")
+			m.crash(2)
+			m.turn(150)
+			returned := statesAllocated(func() {
+				m.comeBack(2, nil, func(int, *session.Joiner[middling, input]) {})
+			})
+			require.Equal(t, c.returns, returned, "one that returns is made with, and is handed, and nothing where it comes from")
+		})
+	}
 }
