@@ -81,7 +81,7 @@ func returnToLarge[S comparable](t *testing.T, back bool, frames int, size int, 
 		}
 		require.LessOrEqual(t, most, transfer.DefaultSlice, "bytes of it made in one call")
 		require.Len(t, copies, 1, "there is one copy of the state")
-		require.Less(t, fed, size/transfer.DefaultSlice*9/8+200, "a slice goes out in nearly every call, whatever the round trip")
+		require.Less(t, fed, size/transfer.DefaultSlice*9/8+130, "a slice goes out in nearly every call, whatever the round trip")
 		require.Less(t, took+300, frames)
 		m.turn(frames - took)
 		require.Greater(t, int(m.players[lost].Stats().Tick), 300, "the control: it plays")
