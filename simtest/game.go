@@ -54,8 +54,8 @@ func (g *Game[S, I]) workload(s *Scenario) func(p driftback.Participant, t drift
 	}
 }
 
-// start makes the world as tick 0 begins out of a new one, in place: a world may be larger
-// than a stack.
+// start makes the world as tick 0 begins out of a new one, in place: only what Initial
+// returns passes over the stack, which may not have room for several worlds.
 func (g *Game[S, I]) start(seed uint64, s *S) {
 	if g.Initial != nil {
 		*s = g.Initial()
