@@ -47,6 +47,7 @@ func game() *arena.Game[sim.State, sim.Input] {
 		},
 		Picks: &arena.Picks[sim.State]{
 			Looks: sim.NumLooks, Of: looks, Wear: wear, Won: sim.KindMatchEnd, Cheer: 150,
+			WonFor: (*sim.State).WonFor,
 		},
 		Page: own, View: func(s *sim.State) any { return s.View() },
 		EffectName: sim.KindName, Score: score,
