@@ -97,7 +97,7 @@ func TestAnInterruptInAnotherProcessLeavesNothingRunning(t *testing.T) {
 }
 
 func TestTheOthersInAnotherProcessRaceOnWithoutAKilledKart(t *testing.T) {
-	p := start(t, "-headless", "-karts", "3", "-ticks", "480", "-rate", "120", "-link", "latency=20ms")
+	p := start(t, "-headless", "-karts", "3", "-ticks", "480", "-rate", "120", "-link", "latency=20ms", "-back=false")
 	p.Says(`(?m)^tick [^0]`)
 	pids := p.Children()
 	require.Len(t, pids, 3)
@@ -115,7 +115,7 @@ func TestTheOthersInAnotherProcessRaceOnWithoutAKilledKart(t *testing.T) {
 }
 
 func TestOneThatIsLeftOfTwoInAnotherProcessDoesNotRaceOn(t *testing.T) {
-	p := start(t, "-headless", "-karts", "2")
+	p := start(t, "-headless", "-karts", "2", "-back=false")
 	p.Says(`(?m)^tick [^0]`)
 	pids := p.Children()
 	require.Len(t, pids, 2)

@@ -89,6 +89,7 @@ func (a *parent) hear(w *word) *player {
 	switch {
 	case a.mayStart(p):
 		fmt.Fprintf(a.out, "%-12s  %s, and another is started\n", p.name, p.why())
+		p.before = p.why()
 		if err := p.start(a.o, a.words); err != nil {
 			p.failed = fmt.Sprintf("no other process can be started: %v", err)
 		}
@@ -96,8 +97,21 @@ func (a *parent) hear(w *word) *player {
 		_ = p.tell(note{Play: &p.orders}) // where it is gone, that is heard next
 	case w.note.Link != "":
 		a.setLink(p, w.note.Link)
+	case w.note.Failed != "" && p.plays():
+		a.dismiss()
 	}
 	return p
+}
+
+// dismiss has those leave who have come in the place of others and do not play yet: the match
+// is over for somebody who had it, and so there may be none to come back to.
+func (a *parent) dismiss() {
+	for _, p := range a.players {
+		if p.before != "" && !p.gone && !p.plays() && p.failed == "" {
+			p.dismissed = true
+			_ = p.stdin.Close()
+		}
+	}
 }
 
 // mayStart reports whether a child has died and another is to be started: while none has found

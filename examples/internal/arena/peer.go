@@ -155,7 +155,7 @@ func (p *peer[S, I]) play(ctx context.Context) (outcome, error) {
 		p.deepest = max(p.deepest, r.Rerun.Len())
 		err = p.over(err, ready)
 		p.show(&r, now, err)
-		if now >= nextReport {
+		if now >= nextReport && err == nil {
 			nextReport = now.Truncate(time.Second) + time.Second
 			p.report(p.status(&r))
 			p.deepest = 0

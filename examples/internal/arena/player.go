@@ -9,6 +9,9 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+
+	"github.com/driftback/driftback/examples/internal/page"
+	"github.com/driftback/driftback/session"
 )
 
 // player is one player's child process as its parent sees it, and those that have come in its
@@ -29,6 +32,10 @@ type player struct {
 	failed string
 	gone   bool
 	exit   error
+	// before is what became of the process before this one, and dismissed says that this one
+	// has nothing to come back to.
+	before    string
+	dismissed bool
 }
 
 // word is something that one child said, or that it is gone.
@@ -72,6 +79,7 @@ func (p *player) start(o *options, words chan<- word) error {
 		return err
 	}
 	p.cmd, p.stdin, p.ready, p.fresh, p.gone, p.exit = cmd, stdin, false, false, false, nil
+	p.status = status{}
 	p.starts++
 	go func() {
 		lines := bufio.NewScanner(out)
@@ -125,12 +133,19 @@ func (p *player) hear(w *word) {
 	}
 }
 
+// plays reports whether a child has come to the match.
+func (p *player) plays() bool {
+	return p.status.Phase != "" && p.status.Phase != session.Joining.String() && p.status.Phase != page.PhaseComingBack
+}
+
 // died reports whether a child is gone without a word about the match.
 func (p *player) died() bool { return p.gone && p.ended == nil && p.failed == "" }
 
 // why says in a sentence what became of a child that did not finish.
 func (p *player) why() string {
 	switch {
+	case p.dismissed:
+		return p.before
 	case p.failed != "":
 		return p.failed
 	case p.exit != nil:

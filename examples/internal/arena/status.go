@@ -58,21 +58,29 @@ func (p *peer[S, I]) status(r *session.Result) *status {
 // printAll writes one line about all who play: one value where they say the same, both of
 // two, and the least and the most of more. Who comes back has nothing to say yet.
 func printAll(w io.Writer, list []status) {
-	all := len(list)
-	list = slices.DeleteFunc(slices.Clone(list), func(s status) bool { return s.Phase == page.PhaseComingBack })
-	if len(list) == 0 {
+	all := list
+	list = slices.DeleteFunc(slices.Clone(list), func(s status) bool {
+		return s.Phase == page.PhaseComingBack || s.Phase == session.Joining.String()
+	})
+	returning := 0
+	for i := range all {
+		if all[i].Phase == page.PhaseComingBack {
+			returning++
+		}
+	}
+	if len(list) == 0 && returning > 0 {
 		fmt.Fprintln(w, "coming back to the match")
 		return
 	}
-	joining, choosing, paused, silent, gone, returning := true, false, false, 0, 0, all-len(list)
+	joining := len(all) - len(list) - returning
+	choosing, paused, silent, gone := false, false, 0, 0
 	for i := range list {
 		choosing = choosing || list[i].Phase == page.PhaseChoosing
 		paused = paused || list[i].Paused
-		joining = joining && list[i].Phase == session.Joining.String()
 		silent, gone = max(silent, list[i].Silent), max(gone, list[i].Gone)
 		returning = max(returning, list[i].Returning)
 	}
-	if joining {
+	if len(list) == 0 {
 		fmt.Fprintln(w, "the players are joining")
 		return
 	}
@@ -98,6 +106,9 @@ func printAll(w io.Writer, list []status) {
 		of(func(s *status) int64 { return s.RoundTrip.Milliseconds() }), of(func(s *status) int64 { return int64(100*s.Loss + 0.5) }),
 		of(func(s *status) int64 { return int64(s.Rollbacks) }), of(func(s *status) int64 { return int64(s.Deepest) }),
 		of(func(s *status) int64 { return int64(s.Stalls) }), list[0].Score)
+	if joining > 0 {
+		fmt.Fprintf(w, " | %d joining", joining)
+	}
 	if paused {
 		fmt.Fprint(w, " | paused")
 	}
