@@ -14,13 +14,19 @@ import (
 // maxTries is how often in a row a player begins anew when nothing is played in between.
 const maxTries = 8
 
+// maxJoins is how often a player that is new follows another into a match before it waits for
+// the other to come and choose.
+const maxJoins = 3
+
 // back is what a player knows about processes that were started anew, its own among them.
 type back struct {
 	// reopen closes the links to the others and opens them again at the same address. Nil:
 	// who is lost is lost.
 	reopen func() (transport.Transport, error)
 	tries  int
-	met    bool       // in this session everybody has said hello
+	joins  int        // how often it has taken the other for one who plays
+	known  bool       // it has met the others
+	met    bool       // and in this session
 	played bool       // in this session a tick of the match has run
 	linked wire.Peers // whose link is up
 }
@@ -30,9 +36,9 @@ func (b *back) note(r *session.Result, choosing bool) {
 	switch r.Phase {
 	case session.Joining, session.Ended:
 	case session.Advanced:
-		b.tries, b.met, b.played = 0, true, !choosing
+		b.tries, b.known, b.met, b.played = 0, true, true, !choosing
 	default:
-		b.met = true
+		b.known, b.met = true, true
 	}
 	for _, e := range r.Events {
 		switch e.Kind {
@@ -94,9 +100,12 @@ func (p *peer[S, I]) after(err error) next {
 			return meetAgain
 		}
 		return nothing
-	case p.otherwise(err) && p.choosing != nil:
+	case p.otherwise(err) && p.choosing != nil && !p.back.known && p.back.joins < maxJoins:
+		// The other plays, or is about to. Only a process that is new follows, and does not for
+		// ever: otherwise each could follow where the other was.
+		p.back.joins++
 		return joinAgain
-	case p.otherwise(err):
+	case p.otherwise(err), p.begunWithout(err):
 		return meetAgain
 	case errors.Is(err, session.ErrRefused): // what differs will differ again
 		return nothing
@@ -123,6 +132,12 @@ func (p *peer[S, I]) after(err error) next {
 func (p *peer[S, I]) otherwise(err error) bool {
 	m := (*session.MismatchError)(nil)
 	return p.game.Picks != nil && errors.As(err, &m) && m.Setting == "game" && m.Theirs == p.gameName(p.choosing == nil)
+}
+
+// begunWithout reports whether the other has begun with the process that was here before.
+func (p *peer[S, I]) begunWithout(err error) bool {
+	m := (*session.MismatchError)(nil)
+	return !p.back.met && errors.As(err, &m) && m.Setting == "the seed"
 }
 
 // startAnew goes on when a session has ended because of err, and another process is, or may
