@@ -141,6 +141,7 @@ func TestHelpIsNoError(t *testing.T) {
 }
 
 func TestAKilledPlayerWhoMayNotComeBackEndsTheMatchInOneSentence(t *testing.T) {
+	t.Parallel()
 	p := start(t, "-headless", "-back=false")
 	p.Says(`(?m)^tick [^0]`)
 	pids := p.Children()

@@ -97,6 +97,7 @@ func TestAnInterruptInAnotherProcessLeavesNothingRunning(t *testing.T) {
 }
 
 func TestTheOthersInAnotherProcessRaceOnWithoutAKilledKart(t *testing.T) {
+	t.Parallel()
 	p := start(t, "-headless", "-karts", "3", "-ticks", "480", "-rate", "120", "-link", "latency=20ms", "-back=false")
 	p.Says(`(?m)^tick [^0]`)
 	pids := p.Children()
@@ -115,6 +116,7 @@ func TestTheOthersInAnotherProcessRaceOnWithoutAKilledKart(t *testing.T) {
 }
 
 func TestOneThatIsLeftOfTwoInAnotherProcessDoesNotRaceOn(t *testing.T) {
+	t.Parallel()
 	p := start(t, "-headless", "-karts", "2", "-back=false")
 	p.Says(`(?m)^tick [^0]`)
 	pids := p.Children()

@@ -120,7 +120,7 @@ func (p *Process) OneSentence(name, contains string) {
 	require.Contains(p.t, text, contains)
 }
 
-// Children returns the process ids of the process's children. The test is skipped on
+// Children returns the process ids of the process's children, in ascending order. The test is skipped on
 // systems that do not tell.
 func (p *Process) Children() (pids []int) {
 	p.t.Helper()
@@ -137,6 +137,7 @@ func (p *Process) Children() (pids []int) {
 			pids = append(pids, pid)
 		}
 	}
+	slices.Sort(pids)
 	return pids
 }
 
@@ -154,7 +155,6 @@ func (p *Process) Seats(n int) *Seats {
 		s.pids = p.Children()
 		return len(s.pids) == n
 	}, 30*time.Second, time.Millisecond, "it has not started %d children", n)
-	slices.Sort(s.pids)
 	return s
 }
 
