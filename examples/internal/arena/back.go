@@ -105,7 +105,7 @@ func (p *peer[S, I]) after(err error) next {
 		// ever: otherwise each could follow where the other was.
 		p.back.joins++
 		return joinAgain
-	case p.otherwise(err), p.begunWithout(err):
+	case p.otherwise(err), p.mistaken(err):
 		return meetAgain
 	case errors.Is(err, session.ErrRefused): // what differs will differ again
 		return nothing
@@ -134,10 +134,12 @@ func (p *peer[S, I]) otherwise(err error) bool {
 	return p.game.Picks != nil && errors.As(err, &m) && m.Setting == "game" && m.Theirs == p.gameName(p.choosing == nil)
 }
 
-// begunWithout reports whether the other has begun with the process that was here before.
-func (p *peer[S, I]) begunWithout(err error) bool {
-	m := (*session.MismatchError)(nil)
-	return !p.back.met && errors.As(err, &m) && m.Setting == "the seed"
+// mistaken reports whether the other has begun with the process that was here before, or has
+// compared its settings with those of a session that this process has left since: had they
+// differed from this one's, this process had found that itself.
+func (p *peer[S, I]) mistaken(err error) bool {
+	m, told := (*session.MismatchError)(nil), (*session.ToldError)(nil)
+	return !p.back.met && (errors.As(err, &m) && m.Setting == "the seed" || errors.As(err, &told) && errors.Is(err, session.ErrRefused))
 }
 
 // startAnew goes on when a session has ended because of err, and another process is, or may
@@ -150,6 +152,9 @@ func (p *peer[S, I]) startAnew(err error) error {
 	tr, failed := p.back.reopen()
 	if failed != nil {
 		return failed
+	}
+	if p.back.played || p.coming != nil {
+		p.bout++ // for a page, whose ticks begin anew
 	}
 	p.coming = nil
 	p.back.tries++

@@ -26,7 +26,7 @@ type hall struct {
 
 func newHall(t *testing.T, g *Game[tally, pressed], o options) *hall {
 	t.Helper()
-	o.rate, o.delay, o.window, o.headless, o.back = 60, 2, session.DefaultWindow, true, true
+	o.rate, o.delay, o.window, o.headless, o.back = 60, 2, session.DefaultWindow, o.ticks > 0, true
 	o.wait, o.grace = time.Minute, 10*time.Second
 	h := &hall{t: t, game: g, o: o, net: loopback.New(5), peers: make([]*peer[tally, pressed], o.players), ends: make([]error, o.players), last: make([]session.Result, o.players)}
 	for i := range h.peers {
@@ -178,4 +178,39 @@ func TestWhoComesBackMayDieWhenever(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A match that is won has its end agreed on: who comes back then ends it with the other, or
+// finds it ended, and both choose for the next.
+func TestWhoComesBackAsTheMatchIsWonChoosesWithTheOther(t *testing.T) {
+	won, late := 0, 0 // the control: it came when the match was won already, and when it was over
+	for frame := 40; frame < 320; frame += 4 {
+		t.Run(fmt.Sprint(frame), func(t *testing.T) {
+			h := newHall(t, picking(), options{players: 2})
+			h.run(frame)
+			h.kill(1)
+			h.run(5)
+			h.start(1)
+			came := false
+			h.until("they play the next match", func(p *peer[tally, pressed]) bool {
+				q := h.peers[1]
+				if _, joined := q.match.Joined(1); joined && q.coming == nil && !came {
+					came = true
+					if q.match.State().Ticks >= wonAfter {
+						won++
+					}
+				}
+				return plays(p) && h.peers[0].bout > 0
+			})
+			if !came {
+				late++
+			}
+			h.run(60)
+			for i, err := range h.ends {
+				require.NoError(t, err, "seat %d", i)
+			}
+		})
+	}
+	require.Positive(t, won)
+	require.Positive(t, late)
 }
