@@ -7,6 +7,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -120,8 +121,8 @@ func (p *Process) OneSentence(name, contains string) {
 	require.Contains(p.t, text, contains)
 }
 
-// Children returns the process ids of the process's children, in ascending order. The test is skipped on
-// systems that do not tell.
+// Children returns the process ids of the process's children, in the order in which they
+// were started. The test is skipped on systems that do not tell.
 func (p *Process) Children() (pids []int) {
 	p.t.Helper()
 	if runtime.GOOS != "linux" {
@@ -137,47 +138,23 @@ func (p *Process) Children() (pids []int) {
 			pids = append(pids, pid)
 		}
 	}
-	slices.Sort(pids)
+	// The lists are of threads, any of which may have started the one or the other child.
+	slices.SortFunc(pids, func(a, b int) int { return cmp.Or(cmp.Compare(started(a), started(b)), cmp.Compare(a, b)) })
 	return pids
 }
 
-// Seats are a process's children, of which one that has died has another started in its place.
-type Seats struct {
-	p    *Process
-	pids []int
-}
-
-// Seats waits until the process has so many children, which it starts one after the other.
-func (p *Process) Seats(n int) *Seats {
-	p.t.Helper()
-	s := &Seats{p: p}
-	require.Eventually(p.t, func() bool {
-		s.pids = p.Children()
-		return len(s.pids) == n
-	}, 30*time.Second, time.Millisecond, "it has not started %d children", n)
-	return s
-}
-
-// Kill kills the child in a seat, as no program can prevent.
-func (s *Seats) Kill(seat int) {
-	s.p.t.Helper()
-	child, err := os.FindProcess(s.pids[seat])
-	require.NoError(s.p.t, err)
-	require.NoError(s.p.t, child.Kill())
-}
-
-// Again waits until there is another child in a seat whose child was killed.
-func (s *Seats) Again(seat int) {
-	s.p.t.Helper()
-	require.Eventually(s.p.t, func() bool {
-		for _, pid := range s.p.Children() {
-			if !slices.Contains(s.pids, pid) {
-				s.pids[seat] = pid
-				return true
-			}
-		}
-		return false
-	}, 30*time.Second, time.Millisecond, "no other has been started")
+// started returns when a process was started, in the kernel's hundredths of a second, or 0
+// for one that is gone.
+func started(pid int) int {
+	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, _ := strings.Cut(string(b), ") ") // behind the name, which may hold anything
+	fields := strings.Fields(rest)
+	const startTime = 22 - 3 // of the fields in proc(5), of which rest begins with the third
+	if len(fields) <= startTime {
+		return 0
+	}
+	at, _ := strconv.Atoi(fields[startTime])
+	return at
 }
 
 // Running says whether a process of this id runs, on Linux.
