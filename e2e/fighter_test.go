@@ -81,6 +81,19 @@ func playAMatch(t *testing.T, browser *tab) {
 			require.Empty(t, b.complaints())
 		}
 	})
+	part("a player whose process was killed comes back, and both pages say so", func(t *testing.T) {
+		for _, b := range tabs {
+			b.until(hearSaid)
+		}
+		match.killChild(t, 0)
+		right.until(`heard.some((words) => words === 'Kite is coming back…')`)
+		right.until(`heard.some((words) => words === 'Kite is back.')`)
+		left.until(`heard.some((words) => words === 'You are back. The match goes on.')`)
+		for _, b := range tabs {
+			at := eval[int](b, `driftback.frame.confirmed`)
+			b.until(fmt.Sprintf(`driftback.frame.confirmed > %d && document.getElementById('state').textContent === 'playing'`, at+60))
+		}
+	})
 	part("the pages say that the match has ended", func(t *testing.T) {
 		match.interrupt()
 		for _, b := range tabs {

@@ -24,7 +24,7 @@ import (
 )
 
 // limit bounds everything that the tests of this package start together.
-const limit = 3 * time.Minute
+const limit = 4 * time.Minute
 
 // programs are the examples' commands, built once.
 var programs = map[string]string{"fighter": "", "racer": ""}

@@ -84,23 +84,22 @@ func TestTheRacer(t *testing.T) {
 		require.LessOrEqual(t, eval[int](third, `document.documentElement.scrollWidth`), 360)
 		pictureFits(third, 360)
 	})
-	part("a kart whose process was killed is said to be gone, and the race goes on", func(t *testing.T) {
-		for _, b := range tabs {
-			require.NotContains(t, eval[string](b, `document.getElementById('order').textContent`), "gone", "the control")
-		}
-		match.killChild(t, 1)
-		for _, b := range tabs {
-			b.until(`driftback.frame.peers.some((p) => p.participant === 1 && p.gone)`)
-			at := eval[int](b, `driftback.frame.confirmed`)
-			b.until(fmt.Sprintf(`driftback.frame.confirmed > %d`, at+60))
-			b.until(`/Kart 2, gone/.test(document.getElementById('order').textContent)`)
-			b.until(`[...document.querySelectorAll('#peers tr')].filter((row) => /Kart 2.*gone/.test(row.textContent)).length === 1`)
-			require.NotRegexp(t, `Kart [134], gone`, eval[string](b, `document.getElementById('order').textContent`))
-		}
-	})
 	part("nothing was complained about", func(t *testing.T) {
 		for _, b := range tabs {
 			require.Empty(t, b.complaints())
+		}
+	})
+	part("a kart whose process was killed comes back, and its page and the others say so", func(t *testing.T) {
+		third.until(hearSaid)
+		first.until(hearSaid)
+		match.killChild(t, 0)
+		third.until(`heard.some((words) => words === 'Kart 1 is coming back…')`)
+		third.until(`heard.some((words) => words === 'Kart 1 is back.')`)
+		first.until(`heard.some((words) => words === 'You are back. The match goes on.')`)
+		for _, b := range tabs {
+			at := eval[int](b, `driftback.frame.confirmed`)
+			b.until(fmt.Sprintf(`driftback.frame.confirmed > %d && document.getElementById('state').textContent === 'playing'`, at+60))
+			require.NotRegexp(t, `gone|coming back`, eval[string](b, `document.getElementById('order').textContent`))
 		}
 	})
 	part("the pages say that the match has ended", func(t *testing.T) {
@@ -110,6 +109,32 @@ func TestTheRacer(t *testing.T) {
 			require.NotEmpty(t, eval[string](b, `document.getElementById('said').textContent`))
 		}
 	})
+}
+
+// hearSaid has a page keep all that its readers hear.
+const hearSaid = `(() => {
+	const at = document.getElementById('said');
+	window.heard = [];
+	new MutationObserver(() => heard.push(at.textContent)).observe(at, { childList: true, characterData: true, subtree: true });
+	return at.getAttribute('aria-live') === 'polite';
+})()`
+
+// TestTheRacerWithoutReturns looks at what the page of a kart says of one that does not come back.
+func TestTheRacerWithoutReturns(t *testing.T) {
+	browser := launch(t)
+	match := start(t, "racer", "-karts", "3", "-back=false", "-link", "latency=20ms")
+	b := newTab(t, browser.ctx)
+	b.visit(match.line("kart 1"))
+	b.until(`driftback.frame?.phase === 'advanced' && driftback.frame.tick > 60`)
+	require.NotContains(t, eval[string](b, `document.getElementById('order').textContent`), "gone", "the control")
+	match.killChild(t, 1)
+	b.until(`driftback.frame.peers.some((p) => p.participant === 1 && p.gone)`)
+	at := eval[int](b, `driftback.frame.confirmed`)
+	b.until(fmt.Sprintf(`driftback.frame.confirmed > %d`, at+60))
+	b.until(`/Kart 2, gone/.test(document.getElementById('order').textContent)`)
+	b.until(`[...document.querySelectorAll('#peers tr')].filter((row) => /Kart 2.*gone/.test(row.textContent)).length === 1`)
+	require.NotRegexp(t, `Kart [13], gone`, eval[string](b, `document.getElementById('order').textContent`))
+	require.Empty(t, b.complaints())
 }
 
 // contrast is that of an element's letters with what is behind them, as the WCAG defines

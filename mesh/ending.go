@@ -147,6 +147,9 @@ func (m *Mesh) receiveLeave(l *link, leave wire.Leave) {
 	if m.gaveUp(l) {
 		return
 	}
+	if l.view.left && m.phase == Playing {
+		return // a process that has come in its place is not in the match, and cannot end it
+	}
 	if m.dispute.open {
 		m.endDispute() // it leaves because of that, or takes the only witness away
 		return

@@ -258,6 +258,11 @@ func (m *Mesh) receiveStart(l *link, s wire.Start) {
 	ours := &m.start.msg
 	err := &MismatchError{Peer: l.peer}
 	switch {
+	case s.Seed != ours.Seed && m.cfg.Rejoin:
+		// It has begun with a process that was here before, for which it took this one as the
+		// link came up. It will hear this one's hello, and say what follows.
+		m.refuse(Early)
+		return
 	case s.Seed != ours.Seed:
 		err.Setting, err.Ours, err.Theirs = "the seed", hex(ours.Seed), hex(s.Seed)
 	case s.HasState && ours.HasState && s.State != ours.State:

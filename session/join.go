@@ -124,7 +124,7 @@ func (j *Joiner[S, I]) Err() error { return j.err }
 func (j *Joiner[S, I]) Tick(now time.Duration) (Result, error) {
 	switch {
 	case j.err != nil:
-		return Result{Phase: Ended, Tick: j.spectator.next, Confirmed: j.spectator.archive.End()}, j.err
+		return Result{Phase: Ended, Tick: j.spectator.next, Confirmed: j.spectator.archive.End(), Pace: unpaced}, j.err
 	case j.session != nil:
 		return j.session.standing(CatchingUp), nil
 	}

@@ -387,28 +387,69 @@ func TestWhatTheOldProcessSentChangesNothingForTheNewOne(t *testing.T) {
 }
 
 func TestWhoDoesNotKnowThatTheMatchGoesOnIsTold(t *testing.T) {
-	m := newReturnMatch(t, 3, nil)
-	m.impair(loopback.Impairment{Latency: 30 * ms})
-	m.runUntil(200)
-	m.peers[2].crash()
-	m.run(100)
-	c := m.peers[2].config
-	c.Nonce += 50
-	end := m.net.Open(2)
-	c.Transport = end
-	s, err := session.New(c)
-	require.NoError(t, err)
-	m.runWhile(300, "not told", func() bool {
-		_, err = s.Tick(m.net.Now(), input{})
-		return err == nil
-	})
-	require.ErrorIs(t, err, session.ErrUnderWay)
-	require.ErrorContains(t, err, "come to it with session.Join")
-	s.Leave()
-	require.NoError(t, end.Close())
-	from := m.runIn(m.comeBack(2, nil))
-	m.runUntil(from + 100)
-	m.finishAll()
+	for name, c := range map[string]struct {
+		away int
+		idle int // for so many frames it says nothing, and is taken for the old process
+	}{
+		"before it is cut":                     {5, 0},
+		"before it is cut, and it is slow":     {5, 20},
+		"when it has been cut":                 {100, 0},
+		"when it has been cut, and it is slow": {100, 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newReturnMatch(t, 3, nil)
+			m.impair(loopback.Impairment{Latency: 30 * ms})
+			m.runUntil(200)
+			m.peers[2].crash()
+			m.run(c.away)
+			config := m.peers[2].config
+			config.Nonce += 50
+			end := m.net.Open(2)
+			config.Transport = end
+			s, err := session.New(config)
+			require.NoError(t, err)
+			m.run(c.idle)
+			m.runWhile(300, "not told", func() bool {
+				_, err = s.Tick(m.net.Now(), input{})
+				return err == nil
+			})
+			require.ErrorIs(t, err, session.ErrUnderWay)
+			require.ErrorContains(t, err, "come to it with session.Join")
+			s.Leave()
+			require.NoError(t, end.Close())
+			from := m.runIn(m.comeBack(2, nil))
+			m.runUntil(from + 100)
+			m.finishAll()
+		})
+	}
+}
+
+func TestAProcessThatIsNotInTheMatchCannotEndIt(t *testing.T) {
+	for frames := 1; frames < 16; frames++ {
+		m := newReturnMatch(t, 3, nil)
+		m.impair(loopback.Impairment{Latency: 30 * ms})
+		m.runUntil(200)
+		m.peers[2].crash()
+		m.run(5)
+		config := m.peers[2].config
+		config.Nonce += 50
+		end := m.net.Open(2)
+		config.Transport = end
+		s, err := session.New(config)
+		require.NoError(t, err)
+		for range frames {
+			m.run(1)
+			_, _ = s.Tick(m.net.Now(), input{})
+		}
+		s.Halt("it is not my match")
+		m.run(10)
+		require.NoError(t, end.Close())
+		m.run(100)
+		m.requireNoErrors()
+		from := m.runIn(m.comeBack(2, nil))
+		m.runUntil(from + 50)
+		m.finishAll()
+	}
 }
 
 func TestAMatchThatEndsMeanwhileEndsWhoComesBack(t *testing.T) {

@@ -386,3 +386,31 @@ func TestTrainingHasItsOwnPace(t *testing.T) {
 	}
 	require.Zero(t, s.Stats().Pace)
 }
+
+// A rate of 0 would be a game that never goes on, or a division by it.
+func TestWhoWatchesOrComesBackIsToldToPlayAsEver(t *testing.T) {
+	asEver := pacing.Advice{Rate: 1}
+	m := newReturnMatch(t, 3, func(c *session.Config[state, input]) { c.MaxWatchers = 1 })
+	m.runUntil(100)
+	s := m.watch(9, nil)
+	m.peers[2].crash()
+	m.run(30)
+	back := m.comeBack(2, nil)
+	phases := map[session.Phase]int{}
+	for back.session == nil {
+		m.run(1)
+		r, err := back.joiner.Tick(m.net.Now() + back.drift)
+		require.NoError(t, err)
+		require.Equal(t, asEver, r.Pace, "of who comes back, %v", r.Phase)
+		require.Equal(t, asEver, s.result.Pace, "of who watches, %v", s.result.Phase)
+		phases[r.Phase]++
+		phases[s.result.Phase]++
+	}
+	for _, phase := range []session.Phase{session.Joining, session.CatchingUp, session.Advanced} {
+		require.Positive(t, phases[phase], "it was never %v", phase)
+	}
+	s.session.Leave()
+	r, err := s.session.Tick(m.net.Now() + 5*time.Hour)
+	require.ErrorIs(t, err, session.ErrLeft)
+	require.Equal(t, asEver, r.Pace)
+}

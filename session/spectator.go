@@ -9,6 +9,7 @@ import (
 	"github.com/driftback/driftback/feed"
 	"github.com/driftback/driftback/fingerprint"
 	"github.com/driftback/driftback/mesh"
+	"github.com/driftback/driftback/pacing"
 )
 
 const (
@@ -19,6 +20,9 @@ const (
 	smooth = 16
 )
 
+// unpaced is the advice to one whom nobody waits for: play as ever.
+var unpaced = pacing.Advice{Rate: 1}
+
 // Tick handles what has arrived and runs what is confirmed: one tick, or while the
 // spectator is behind as many as WatchConfig.CatchUp. It never blocks. now is the time
 // since any fixed moment, as for [Lockstep.Tick], and the phase of the result is
@@ -27,9 +31,9 @@ const (
 // all final: none is ever undone.
 func (m *Spectator[S, I]) Tick(now time.Duration) (Result, error) {
 	if m.err != nil {
-		return Result{Phase: Ended, Tick: m.next, Confirmed: m.archive.End()}, m.err
+		return Result{Phase: Ended, Tick: m.next, Confirmed: m.archive.End(), Pace: unpaced}, m.err
 	}
-	m.result, m.events, m.effects.reports = Result{}, m.events[:0], m.effects.reports[:0]
+	m.result, m.events, m.effects.reports = Result{Pace: unpaced}, m.events[:0], m.effects.reports[:0]
 	for range maxWatchDrain {
 		msg, ok := m.cfg.Transport.Receive()
 		if !ok || m.letIn != nil && m.letIn(msg) {

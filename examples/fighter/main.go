@@ -5,10 +5,13 @@
 //
 // starts two processes that play each other over QUIC on this machine and prints
 // the address of a web page for each side. Bots fight until a page's keys are
-// touched. On two terminals, or two machines:
+// touched. A process that is killed is started anew and comes back to the match, unless
+// -back=false says otherwise. On two terminals, or two machines:
 //
 //	go run ./examples/fighter host
 //	go run ./examples/fighter join ADDR PIN CODE
+//
+// Whoever is given a file for its key, -key FILE, can come back there as well.
 //
 // The game itself is package sim, and its looks are the files under page; the processes,
 // the sockets and the clock are package arena's, which it shares with the other examples.
@@ -47,6 +50,7 @@ func game() *arena.Game[sim.State, sim.Input] {
 		},
 		Picks: &arena.Picks[sim.State]{
 			Looks: sim.NumLooks, Of: looks, Wear: wear, Won: sim.KindMatchEnd, Cheer: 150,
+			WonFor: (*sim.State).WonFor,
 		},
 		Page: own, View: func(s *sim.State) any { return s.View() },
 		EffectName: sim.KindName, Score: score,

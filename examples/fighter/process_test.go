@@ -140,8 +140,9 @@ func TestHelpIsNoError(t *testing.T) {
 	require.Contains(t, p.Stderr.String(), "ADDR PIN CODE")
 }
 
-func TestAKilledPlayerEndsTheMatchInOneSentence(t *testing.T) {
-	p := start(t, "-headless")
+func TestAKilledPlayerWhoMayNotComeBackEndsTheMatchInOneSentence(t *testing.T) {
+	t.Parallel()
+	p := start(t, "-headless", "-back=false")
 	p.Says(`(?m)^tick [^0]`)
 	pids := p.Children()
 	require.Len(t, pids, 2)

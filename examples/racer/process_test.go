@@ -97,7 +97,8 @@ func TestAnInterruptInAnotherProcessLeavesNothingRunning(t *testing.T) {
 }
 
 func TestTheOthersInAnotherProcessRaceOnWithoutAKilledKart(t *testing.T) {
-	p := start(t, "-headless", "-karts", "3", "-ticks", "480", "-rate", "120", "-link", "latency=20ms")
+	t.Parallel()
+	p := start(t, "-headless", "-karts", "3", "-ticks", "480", "-rate", "120", "-link", "latency=20ms", "-back=false")
 	p.Says(`(?m)^tick [^0]`)
 	pids := p.Children()
 	require.Len(t, pids, 3)
@@ -115,7 +116,8 @@ func TestTheOthersInAnotherProcessRaceOnWithoutAKilledKart(t *testing.T) {
 }
 
 func TestOneThatIsLeftOfTwoInAnotherProcessDoesNotRaceOn(t *testing.T) {
-	p := start(t, "-headless", "-karts", "2")
+	t.Parallel()
+	p := start(t, "-headless", "-karts", "2", "-back=false")
 	p.Says(`(?m)^tick [^0]`)
 	pids := p.Children()
 	require.Len(t, pids, 2)

@@ -47,6 +47,15 @@ func (s *State) runPhase(pass *driftback.Pass) {
 	}
 }
 
+// WonFor returns for how many ticks, that in which it happened among them, the match has been
+// over; 0: it is not.
+func (s *State) WonFor() driftback.Tick {
+	if s.Phase != MatchOver {
+		return 0
+	}
+	return driftback.Tick(matchTicks - s.Pause + 1)
+}
+
 // matchWinner returns the side with more rounds. A drawn round counts for both, so
 // that a match always ends.
 func (s *State) matchWinner() int {

@@ -69,11 +69,15 @@ func (g *Game[S, I]) child(o *options, stdin io.Reader, stdout io.Writer) error 
 }
 
 func (g *Game[S, I]) playFor(o *options, stdin io.Reader, say *json.Encoder) (outcome, error) {
-	id, err := identity.Generate()
+	id, err := o.identity()
 	if err != nil {
 		return outcome{}, err
 	}
-	socket, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	at, err := net.ResolveUDPAddr("udp", o.addr)
+	if err != nil {
+		return outcome{}, fmt.Errorf("-addr %q: %w", o.addr, err)
+	}
+	socket, err := net.ListenUDP("udp", at)
 	if err != nil {
 		return outcome{}, fmt.Errorf("no socket to play over: %w", err)
 	}
@@ -110,15 +114,16 @@ func (g *Game[S, I]) playFor(o *options, stdin io.Reader, say *json.Encoder) (ou
 	for _, p := range n.Play.Others {
 		c.Peers = append(c.Peers, quic.Remote{Peer: p.Peer, Pin: p.Pin, Addr: p.Addr})
 	}
-	link, err := quic.Listen(ctx, c)
+	port, err := openPort(ctx, c)
 	if err != nil {
 		return outcome{}, err
 	}
-	defer link.Close()
-	p, err := newPeer(g, n.Play.Self, o, link, shown)
+	defer port.close()
+	p, err := newPeer(g, n.Play.Self, o, port.link, shown)
 	if err != nil {
 		return outcome{}, err
 	}
+	p.back.reopen = port.reopen
 	p.report = func(s *status) { _ = say.Encode(note{Status: s}) }
 	p.links = links
 	p.impair = func(im impair.Impairment) bool { return say.Encode(note{Link: im.String()}) == nil }

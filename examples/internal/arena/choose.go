@@ -21,6 +21,9 @@ type Picks[S any] struct {
 	// how many ticks it goes on then.
 	Won   uint32
 	Cheer driftback.Tick
+	// WonFor returns for how many ticks a match has been won as the next one begins, the
+	// one in which it was among them, and 0 while it is not.
+	WonFor func(s *S) driftback.Tick
 }
 
 // choosing is the time before a match, in which each of two sides picks a look. It is a
@@ -127,39 +130,45 @@ func (p *peer[S, I]) follow(initial *S) error {
 	if err != nil {
 		return err
 	}
-	p.match, p.strip, p.rate, p.pausedBy = next, page.Strip{}, rate{}, page.Nobody
+	p.match = next
+	p.anew()
 	return nil
 }
 
 // endAfter ends a match that has been won, once the winner has cheered, so that both
 // sides choose again. It is confirmed alike on both, and so the last tick is the same.
 func (p *peer[S, I]) endAfter(r *session.Result) error {
-	if p.game.Picks == nil || p.o.ticks > 0 || p.o.headless {
+	if !p.endsWhenWon() {
 		return nil // the next match begins by itself
 	}
 	for _, e := range r.Effects {
 		if e.Kind == session.Confirmed && e.Effect.Kind == p.game.Picks.Won {
-			// No side can have run further than the window beyond what is confirmed.
-			return p.match.Finish(e.Tick + max(p.game.Picks.Cheer, driftback.Tick(p.o.window)+2))
+			return p.match.Finish(p.endOf(e.Tick))
 		}
 	}
 	return nil
 }
 
-// final reports whether the end of a session is the end of all.
-func (p *peer[S, I]) final(err error) bool {
-	ready := p.choosing != nil && p.choosing.told.Ready && p.choosing.picks[1-p.self].Ready
-	again := p.game.Picks != nil && p.choosing == nil && errors.Is(err, session.ErrFinished) && p.o.ticks == 0
-	return !ready && !again
+func (p *peer[S, I]) endsWhenWon() bool { return p.choosesNext() && !p.o.headless }
+
+// endOf returns the last tick of a match that was won in a tick. No side can have run further
+// than the window beyond what is confirmed.
+func (p *peer[S, I]) endOf(won driftback.Tick) driftback.Tick {
+	return won + max(p.game.Picks.Cheer, driftback.Tick(p.o.window)+2)
 }
+
+// choosesNext reports whether the sides choose again when a match is over.
+func (p *peer[S, I]) choosesNext() bool { return p.game.Picks != nil && p.o.ticks == 0 }
 
 // over goes on to the next session when one is over. It returns why there is none.
 func (p *peer[S, I]) over(err error, ready bool) error {
 	switch {
 	case ready:
 		return p.begin()
-	case err != nil && !p.final(err):
+	case err == nil:
+		return nil
+	case p.coming == nil && p.choosing == nil && errors.Is(err, session.ErrFinished) && p.choosesNext():
 		return p.chooseAgain()
 	}
-	return err
+	return p.startAnew(err)
 }

@@ -93,12 +93,35 @@ type options struct {
 	choose   time.Duration // how long a bot takes to choose its look
 	link     impair.Impairment
 	wait     time.Duration
-	addr     string // of the game's socket
-	page     string // of the page
+	back     bool          // who is lost may come back
+	grace    time.Duration // for how long the other of two waits for that
+	key      string        // the file that keeps the player's key; "": none does
+	addr     string        // of the game's socket
+	page     string        // of the page
+	guest    identity.Pin  // whom the host has met before
 	// The rest is join's.
 	hostAddr string
 	pin      identity.Pin
 	code     identity.Code
+}
+
+// keyUsage is what host and join say of -key.
+const keyUsage = "`file` that keeps this player's key, made if it is not there: with it a player whose process died gets the place back"
+
+const (
+	// idleTimeout is how long nothing may be heard over a link before it is down. Who is lost
+	// is waited for all the same.
+	idleTimeout = 2 * time.Second
+	// childGrace is for how long the other of two on one machine waits for who is lost.
+	childGrace = 10 * time.Second
+)
+
+// identity returns the player's key.
+func (o *options) identity() (*identity.Identity, error) {
+	if o.key == "" {
+		return identity.Generate()
+	}
+	return identity.Open(o.key)
 }
 
 // usage is written above the flags; %[1]s is the command.
@@ -123,9 +146,15 @@ func (g *Game[S, I]) parse(command string, args []string, stderr io.Writer) (*op
 	f.BoolVar(&o.headless, "headless", false, "no page; a bot plays")
 	f.DurationVar(&o.choose, "choose", 3*time.Second, "how long a bot takes to pick before a match, where there is something to pick, and a page's keys can be touched")
 	f.DurationVar(&o.wait, "wait", time.Minute, "how long to wait for the other players")
-	link := "latency=0ms"
+	f.BoolVar(&o.back, "back", true, "let a player whose process died come back to the match, the same on every side")
+	link, guest := "latency=0ms", ""
 	switch command {
 	case "all", "child":
+		if command == "child" {
+			f.StringVar(&o.key, "key", "", "`file` that keeps the player's key")
+			f.StringVar(&o.addr, "addr", "127.0.0.1:0", "UDP `address` to be reached at")
+			f.StringVar(&o.page, "page", "127.0.0.1:0", "`address` of the page")
+		}
 		f.StringVar(&link, "link", link, "how bad each link is, each way: `latency=60ms,jitter=10ms,loss=5%`")
 		if g.CountFlag != "" {
 			f.IntVar(&o.players, g.CountFlag, g.Players, fmt.Sprintf("how many play, 2 to %d", len(g.Seats)))
@@ -134,8 +163,11 @@ func (g *Game[S, I]) parse(command string, args []string, stderr io.Writer) (*op
 		o.players = 2
 		f.StringVar(&o.addr, "addr", ":7777", "UDP `address` to be reached at")
 		f.StringVar(&o.page, "page", "127.0.0.1:0", "`address` of the page, on this machine")
+		f.StringVar(&o.key, "key", "", keyUsage)
+		f.StringVar(&guest, "guest", "", "`pin` of the player who was here before this process died, in place of a code")
 	case "join":
 		o.players = 2
+		f.StringVar(&o.key, "key", "", keyUsage)
 		f.StringVar(&o.page, "page", "127.0.0.1:0", "`address` of the page, on this machine")
 	default:
 		return nil, fmt.Errorf("there is no command %q; there are host and join, and neither plays on this machine alone", command)
@@ -154,6 +186,14 @@ func (g *Game[S, I]) parse(command string, args []string, stderr io.Writer) (*op
 		return nil, fmt.Errorf("-link %q: %w", link, err)
 	}
 	o.link = im
+	if guest != "" {
+		if o.guest, err = identity.ParsePin(guest); err != nil {
+			return nil, fmt.Errorf("-guest: %w", err)
+		}
+	}
+	if o.grace = o.wait; command == "child" {
+		o.grace = min(o.wait, childGrace)
+	}
 	if command == "join" {
 		if err := o.parseInvitation(f.Args()); err != nil {
 			return nil, err
@@ -178,6 +218,9 @@ func (g *Game[S, I]) alike(o *options) (flags string) {
 	}
 	if o.window != session.DefaultWindow {
 		flags += fmt.Sprintf(" -window %d", o.window)
+	}
+	if !o.back {
+		flags += " -back=false"
 	}
 	return flags
 }

@@ -25,7 +25,7 @@ func picking() *Game[tally, pressed] {
 	g := tallying()
 	g.Picks = &Picks[tally]{
 		Looks: 4, Of: func(s *tally) [2]uint8 { return s.Looks }, Wear: func(looks [2]uint8) tally { return tally{Looks: looks} },
-		Won: won, Cheer: 30,
+		Won: won, Cheer: 30, WonFor: func(s *tally) driftback.Tick { return max(driftback.Tick(s.Ticks)-wonAfter+1, 0) },
 	}
 	return g
 }

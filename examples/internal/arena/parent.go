@@ -1,17 +1,13 @@
 package arena
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
+	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/driftback/driftback"
@@ -24,180 +20,134 @@ const (
 	// leaveTimeout bounds how long a child may take to leave when it is told to.
 	leaveTimeout = 3 * time.Second
 	// lostTimeout bounds how long a child may take to end when others have, and those that
-	// are left cannot play on. It is longer than the session waits for a silent peer.
-	lostTimeout = 15 * time.Second
+	// are left cannot play on. It is longer than the session waits for a silent peer, and for
+	// one that may come back.
+	lostTimeout = 20 * time.Second
+	// maxStarts is how many processes a player may have, one after the other.
+	maxStarts = 5
 )
 
-// player is a child as its parent sees it.
-type player struct {
-	seat   int
-	name   string
-	cmd    *exec.Cmd
-	stdin  io.WriteCloser
-	here   *here
-	status status
-	fresh  bool // the status has not been printed
-	ended  *outcome
-	failed string
-	gone   bool
-	exit   error
-}
-
-// word is something that one child said, or that it is gone.
-type word struct {
-	seat int
-	note note
-	gone bool
-	exit error
+// parent is who starts a process for each player, and another where one dies.
+type parent struct {
+	o       *options
+	out     io.Writer
+	players []*player
+	words   chan word
+	links   *links
+	over    bool // no process is started any more
 }
 
 // all plays a match between child processes, each of which has a bad link to each other.
 func (g *Game[S, I]) all(ctx context.Context, o *options, stdout io.Writer) error {
-	words := make(chan word, 64)
-	var players []*player
+	a := &parent{o: o, out: stdout, words: make(chan word, 64), links: &links{}}
 	defer func() {
-		for _, p := range players {
+		for _, p := range a.players {
 			p.stop()
 		}
+		a.links.close()
 	}()
-	for seat := range o.players {
-		p, err := startPlayer(seat, g.Seats[seat], o, words)
-		if err != nil {
-			return fmt.Errorf("the %s cannot be started: %w", g.Seats[seat], err)
+	keys := ""
+	if o.back {
+		var err error
+		if keys, err = os.MkdirTemp("", g.Name); err != nil {
+			return fmt.Errorf("no place for the players' keys: %w", err)
 		}
-		players = append(players, p)
+		defer os.RemoveAll(keys)
 	}
-	if err := meet(ctx, players, words); err != nil {
+	for seat := range o.players {
+		p := &player{seat: seat, name: g.Seats[seat]}
+		if o.back {
+			p.key = filepath.Join(keys, fmt.Sprint(seat))
+		}
+		if err := p.start(o, a.words); err != nil {
+			return fmt.Errorf("the %s cannot be started: %w", p.name, err)
+		}
+		a.players = append(a.players, p)
+	}
+	if err := a.meet(ctx); err != nil {
 		return err
 	}
-	links, err := connect(ctx, players, o)
-	if err != nil {
+	if err := a.connect(ctx); err != nil {
 		return err
 	}
-	defer links.close()
 	if !o.headless {
-		for _, p := range players {
+		for _, p := range a.players {
 			fmt.Fprintf(stdout, "%-12s  %s\n", p.name, p.here.Page)
 		}
 		fmt.Fprintln(stdout, g.Bots, "Ctrl-C ends the match.")
 	}
-	if err := watch(ctx, players, words, links, stdout); err != nil {
+	if err := a.watch(ctx); err != nil {
 		return err
 	}
-	return judge(players, stdout)
+	return judge(a.players, stdout)
 }
 
-// connect tells each player of all the others. Of two the later one calls the earlier
-// one, through a bad link of their own.
-func connect(ctx context.Context, players []*player, o *options) (l *links, err error) {
-	l = &links{}
-	play := make([]orders, len(players))
-	for i, p := range players {
-		play[i].Self = driftback.Peer(i)
-		for j, q := range players[:i] {
-			addr, err := l.add(ctx, q.here.Addr, o)
-			if err != nil {
-				l.close()
-				return nil, err
-			}
-			play[i].Others = append(play[i].Others, other{Peer: driftback.Peer(j), Pin: q.here.Pin, Addr: addr})
-			play[j].Others = append(play[j].Others, other{Peer: driftback.Peer(i), Pin: p.here.Pin})
+// hear takes one word of a child's, and starts another where one has died.
+func (a *parent) hear(w *word) *player {
+	p := a.players[w.seat]
+	p.hear(w)
+	switch {
+	case a.mayStart(p):
+		fmt.Fprintf(a.out, "%-12s  %s, and another is started\n", p.name, p.why())
+		p.before = p.why()
+		if err := p.start(a.o, a.words); err != nil {
+			p.failed = fmt.Sprintf("no other process can be started: %v", err)
+		}
+	case w.note.Here != nil && p.ready && p.orders.Others != nil:
+		_ = p.tell(note{Play: &p.orders}) // where it is gone, that is heard next
+	case w.note.Link != "":
+		a.setLink(p, w.note.Link)
+	case w.note.Failed != "" && p.plays():
+		a.dismiss()
+	}
+	return p
+}
+
+// dismiss has those leave who have come in the place of others and do not play yet: the match
+// is over for somebody who had it, and so there may be none to come back to.
+func (a *parent) dismiss() {
+	for _, p := range a.players {
+		if p.before != "" && !p.gone && !p.plays() && p.failed == "" {
+			p.dismissed = true
+			_ = p.stdin.Close()
 		}
 	}
-	for i, p := range players {
-		err = errors.Join(err, p.tell(note{Play: &play[i]}))
-	}
-	if err != nil {
-		l.close()
-		return nil, err
-	}
-	return l, nil
 }
 
-// startPlayer starts one child process of this very program.
-func startPlayer(seat int, name string, o *options, words chan<- word) (*player, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	args := []string{"child",
-		"-seed", strconv.FormatUint(o.seed, 10), "-ticks", strconv.FormatInt(o.ticks, 10), "-rate", strconv.Itoa(o.rate),
-		"-delay", strconv.Itoa(o.delay), "-window", strconv.Itoa(o.window), "-wait", o.wait.String(), "-choose", o.choose.String(),
-		"-headless=" + strconv.FormatBool(o.headless), "-link", o.link.String(),
-	}
-	p := &player{seat: seat, name: name, cmd: exec.Command(self, args...)}
-	p.cmd.Stderr = os.Stderr // a child speaks through its pipe; a crash speaks here
-	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := p.cmd.Start(); err != nil {
-		return nil, err
-	}
-	go func() {
-		lines := bufio.NewScanner(out)
-		lines.Buffer(make([]byte, 0, 4096), maxLine)
-		for lines.Scan() {
-			var n note
-			if json.Unmarshal(lines.Bytes(), &n) == nil {
-				words <- word{seat: seat, note: n}
-			}
-		}
-		words <- word{seat: seat, gone: true, exit: p.cmd.Wait()}
-	}()
-	return p, nil
+// mayStart reports whether a child has died and another is to be started: while none has found
+// that the match is over.
+func (a *parent) mayStart(p *player) bool {
+	return a.o.back && !a.over && p.died() && p.starts < maxStarts &&
+		!slices.ContainsFunc(a.players, func(p *player) bool { return p.ended != nil || p.failed != "" })
 }
 
-// tell sends a child one line.
-func (p *player) tell(n note) error {
-	if err := json.NewEncoder(p.stdin).Encode(n); err != nil {
-		return fmt.Errorf("the %s takes no orders: %w", p.name, err)
-	}
-	return nil
-}
-
-// stop makes sure that a child is gone. It is only for one whose words nobody
-// waits for any more.
-func (p *player) stop() {
-	if p == nil || p.gone {
+// setLink does what one page's sliders say to every link and both its directions, and has the
+// other pages' sliders follow.
+func (a *parent) setLink(by *player, text string) {
+	im, err := impair.ParseImpairment(text)
+	if err != nil {
 		return
 	}
-	_ = p.stdin.Close()
-	_ = p.cmd.Process.Kill()
-}
-
-// hear takes one word.
-func (p *player) hear(w *word) {
-	switch n := &w.note; {
-	case w.gone:
-		p.gone, p.exit = true, w.exit
-	case n.Here != nil:
-		p.here = n.Here
-	case n.Status != nil:
-		p.status, p.fresh = *n.Status, true
-	case n.Ended != nil:
-		p.ended = n.Ended
-	case n.Failed != "":
-		p.failed = n.Failed
+	a.o.link = im
+	a.links.set(im)
+	for _, other := range a.players {
+		if other != by {
+			_ = other.tell(note{Link: text})
+		}
 	}
 }
 
 // meet waits until all children have said where they are.
-func meet(ctx context.Context, players []*player, words <-chan word) error {
+func (a *parent) meet(ctx context.Context) error {
 	late := time.After(startTimeout)
-	for slices.ContainsFunc(players, func(p *player) bool { return p.here == nil }) {
+	for slices.ContainsFunc(a.players, func(p *player) bool { return !p.ready }) {
 		select {
 		case <-ctx.Done():
 			return errInterrupted
 		case <-late:
 			return fmt.Errorf("a player's process has not begun within %v", startTimeout)
-		case w := <-words:
-			p := players[w.seat]
-			p.hear(&w)
-			if p.failed != "" || p.gone {
+		case w := <-a.words:
+			if p := a.hear(&w); p.failed != "" || p.gone {
 				return fmt.Errorf("the %s could not begin: %s", p.name, p.why())
 			}
 		}
@@ -205,43 +155,55 @@ func meet(ctx context.Context, players []*player, words <-chan word) error {
 	return nil
 }
 
+// connect tells each player of all the others. Of two the later one calls the earlier
+// one, through a bad link of their own.
+func (a *parent) connect(ctx context.Context) (err error) {
+	for i, p := range a.players {
+		p.orders.Self = driftback.Peer(i)
+		for j, q := range a.players[:i] {
+			addr, err := a.links.add(ctx, q.here.Addr, a.o)
+			if err != nil {
+				return err
+			}
+			p.orders.Others = append(p.orders.Others, other{Peer: driftback.Peer(j), Pin: q.here.Pin, Addr: addr})
+			q.orders.Others = append(q.orders.Others, other{Peer: driftback.Peer(i), Pin: p.here.Pin})
+		}
+	}
+	for _, p := range a.players {
+		err = errors.Join(err, p.tell(note{Play: &p.orders}))
+	}
+	if a.o.back {
+		return nil // who is gone already is heard of next
+	}
+	return err
+}
+
 // watch follows the match until all children are gone.
-func watch(ctx context.Context, players []*player, words <-chan word, links *links, stdout io.Writer) error {
+func (a *parent) watch(ctx context.Context) error {
 	interrupted := ctx.Done()
 	var late <-chan time.Time
 	stopped := false
-	for slices.ContainsFunc(players, func(p *player) bool { return !p.gone }) {
+	for slices.ContainsFunc(a.players, func(p *player) bool { return !p.gone }) {
 		select {
 		case <-interrupted:
-			interrupted, stopped = nil, true
-			for _, p := range players {
+			interrupted, stopped, a.over = nil, true, true
+			for _, p := range a.players {
 				_ = p.stdin.Close()
 			}
 			late = time.After(leaveTimeout)
 		case <-late:
-			for _, p := range players {
+			for _, p := range a.players {
 				if !p.gone {
 					_ = p.cmd.Process.Kill()
 				}
 			}
 			late = nil
-		case w := <-words:
-			p := players[w.seat]
-			p.hear(&w)
-			if im, err := impair.ParseImpairment(w.note.Link); w.note.Link != "" && err == nil {
-				// What one page's sliders say goes for every link and both its directions,
-				// and the other pages' sliders follow.
-				links.set(im)
-				for _, other := range players {
-					if other != p {
-						_ = other.tell(note{Link: w.note.Link})
-					}
-				}
+		case w := <-a.words:
+			p := a.hear(&w)
+			if p.gone && late == nil && (p.ended != nil || !playOn(a.players)) {
+				late, a.over = time.After(lostTimeout), true
 			}
-			if p.gone && late == nil && (p.ended != nil || !playOn(players)) {
-				late = time.After(lostTimeout)
-			}
-			printFresh(stdout, players)
+			printFresh(a.out, a.players)
 		}
 	}
 	if stopped {
@@ -260,75 +222,4 @@ func playOn(players []*player) bool {
 		}
 	}
 	return left > 1
-}
-
-// printFresh writes a line once all who play have said how they are doing.
-func printFresh(stdout io.Writer, players []*player) {
-	var list []status
-	for _, p := range players {
-		switch {
-		case p.gone:
-			continue
-		case !p.fresh:
-			return
-		}
-		list = append(list, p.status)
-	}
-	if len(list) == 0 {
-		return
-	}
-	printAll(stdout, list)
-	for _, p := range players {
-		p.fresh = false
-	}
-}
-
-// judge says how the match ended, from what each of the players found.
-func judge(players []*player, stdout io.Writer) error {
-	var missing, reasons []string
-	var differ bool
-	var first *outcome
-	for _, p := range players {
-		if p.ended == nil {
-			missing = append(missing, fmt.Sprintf("the %s: %s", p.name, p.why()))
-			reasons = append(reasons, p.why())
-			continue
-		}
-		fmt.Fprintf(stdout, "%-12s  finished: tick %d is confirmed with fingerprint %v\n", p.name, p.ended.Tick, p.ended.Sum)
-		if first == nil {
-			first = p.ended
-		}
-		differ = differ || *p.ended != *first
-	}
-	all := fmt.Sprintf("all %d", len(players))
-	if len(players) == 2 {
-		all = "both"
-	}
-	switch {
-	case len(missing) == len(players) && len(slices.Compact(reasons)) == 1:
-		return fmt.Errorf("%s players say: %s", all, reasons[0])
-	case differ:
-		return errors.New("the players have finished in different worlds")
-	case len(missing) > 0:
-		if left := len(players) - len(missing); left > 1 {
-			fmt.Fprintf(stdout, "The %d that are left agree.\n", left)
-		}
-		return fmt.Errorf("not everybody finished: %s", strings.Join(missing, "; "))
-	case len(players) == 2:
-		fmt.Fprintln(stdout, "The two agree.")
-	default:
-		fmt.Fprintf(stdout, "The %d agree.\n", len(players))
-	}
-	return nil
-}
-
-// why says in a sentence what became of a child that did not finish.
-func (p *player) why() string {
-	switch {
-	case p.failed != "":
-		return p.failed
-	case p.exit != nil:
-		return "its process ended: " + p.exit.Error()
-	}
-	return "its process ended without a word"
 }

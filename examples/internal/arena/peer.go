@@ -25,8 +25,10 @@ type peer[S any, I comparable] struct {
 	self     driftback.Peer
 	o        *options
 	match    *session.Lockstep[S, I]
-	choosing *choosing // nil while a match is played
-	bout     int       // matches that are over
+	coming   *session.Joiner[S, I] // nil unless this process comes back to a match
+	choosing *choosing             // nil while a match is played
+	bout     int                   // matches that are over
+	back     back
 	hands    hands[S, I]
 	page     *page.Server // nil: headless
 	strip    page.Strip
@@ -48,13 +50,17 @@ func newPeer[S any, I comparable](g *Game[S, I], self driftback.Peer, o *options
 	if g.Picks != nil {
 		p.choosing = &choosing{}
 	}
+	return p, p.meet(tr)
+}
+
+// meet begins a first session over tr, which is nobody else's.
+func (p *peer[S, I]) meet(tr transport.Transport) (err error) {
 	c := p.config()
 	c.Transport = tr
-	var err error
 	if p.match, err = session.New(c); err != nil {
-		return nil, err
+		return err
 	}
-	return p, p.setEnd()
+	return p.setEnd()
 }
 
 // setEnd lets a match end at the tick that the options name, if they do.
@@ -71,27 +77,37 @@ func (p *peer[S, I]) config() session.Config[S, I] {
 	g, o := p.game, p.o
 	var nonce [8]byte
 	_, _ = rand.Read(nonce[:]) // never fails, by its own documentation
-	// Players to different ends would wait for each other.
-	game := g.Name + ", to the end"
-	if o.ticks > 0 {
-		game = fmt.Sprintf("%s, to tick %d", g.Name, o.ticks)
-	}
 	everybody := make([]driftback.Peer, o.players)
 	for q := range everybody {
 		everybody[q] = driftback.Peer(q)
 	}
-	// The first choosing has the game's own number, and each session after it the next.
-	match := g.Match + 2*uint64(p.bout)
-	if p.choosing == nil {
-		match++
-	}
-	return session.Config[S, I]{
+	c := session.Config[S, I]{
 		Step: g.Step, Start: g.Start, Valid: g.Valid,
 		Self: p.self, Players: everybody,
-		Match: match, Game: game, Nonce: binary.LittleEndian.Uint64(nonce[:]) | 1,
+		// One number for all that is played between them: who comes back does not know what
+		// has been played meanwhile.
+		Match: g.Match, Game: p.gameName(p.choosing != nil), Nonce: binary.LittleEndian.Uint64(nonce[:]) | 1,
 		InputDelay: o.delay, PredictionWindow: o.window, JoinTimeout: o.wait, TickRate: o.rate, Clock: sinceNew(),
-		WhenLost: session.PlayOn, // of two neither does
+		WhenLost: session.PlayOn,              // of two neither does
+		Rejoin:   o.back && p.choosing == nil, // but the other waits for who comes back
 	}
+	if c.Rejoin && o.players == 2 {
+		c.RejoinGrace = o.grace
+	}
+	return c
+}
+
+// gameName is what the handshake compares as the game's name. Players to different ends would
+// wait for each other.
+func (p *peer[S, I]) gameName(choosing bool) string {
+	name := p.game.Name + ", to the end"
+	if p.o.ticks > 0 {
+		name = fmt.Sprintf("%s, to tick %d", p.game.Name, p.o.ticks)
+	}
+	if choosing {
+		name += ", choosing"
+	}
+	return name
 }
 
 // gone reports whether the others play on without a peer.
@@ -125,7 +141,7 @@ func (p *peer[S, I]) play(ctx context.Context) (outcome, error) {
 	for {
 		select {
 		case <-ctx.Done():
-			p.match.Leave()
+			p.leave()
 			return outcome{}, errInterrupted
 		case <-timer.C:
 		}
@@ -137,31 +153,42 @@ func (p *peer[S, I]) play(ctx context.Context) (outcome, error) {
 		next = max(next, now-catchUp*period) + time.Duration(float64(period)/r.Pace.Rate)
 		timer.Reset(next - time.Since(start))
 		p.deepest = max(p.deepest, r.Rerun.Len())
+		err = p.over(err, ready)
 		p.show(&r, now, err)
-		if now >= nextReport {
+		if now >= nextReport && err == nil {
 			nextReport = now.Truncate(time.Second) + time.Second
 			p.report(p.status(&r))
 			p.deepest = 0
 		}
-		switch err := p.over(err, ready); {
+		switch {
 		case errors.Is(err, session.ErrFinished):
 			h, err := fingerprint.New[S]()
 			if err != nil {
 				return outcome{}, err
 			}
-			return outcome{Tick: r.Tick, Sum: h.Sum(p.match.State())}, nil
+			return outcome{Tick: r.Tick, Sum: h.Sum(p.state())}, nil
 		case err != nil:
 			return outcome{}, fmt.Errorf("the match ended at tick %d: %w", r.Tick, err)
 		}
 	}
 }
 
-// turn is one turn of a match, or of the choosing before it, at whose end ready says
-// that both sides are.
+// turn is one turn of a match, of coming back to one, or of the choosing before it, at whose
+// end ready says that both sides are.
 func (p *peer[S, I]) turn(now time.Duration) (r session.Result, ready bool, err error) {
-	if p.choosing != nil {
-		return p.choose(now)
+	switch {
+	case p.coming != nil:
+		r, err = p.comeBack(now)
+	case p.choosing != nil:
+		r, ready, err = p.choose(now)
+	default:
+		r, err = p.playOn(now)
 	}
+	p.back.note(&r, p.choosing != nil)
+	return r, ready, err
+}
+
+func (p *peer[S, I]) playOn(now time.Duration) (r session.Result, err error) {
 	r, err = p.match.Tick(now, p.hands.next(p.match.State()))
 	if r.Phase == session.Advanced {
 		p.hands.used()
@@ -171,13 +198,29 @@ func (p *peer[S, I]) turn(now time.Duration) (r session.Result, ready bool, err 
 	if err == nil {
 		err = p.endAfter(&r)
 	}
-	return r, false, err
+	return r, err
+}
+
+// leave tells the others that this player goes.
+func (p *peer[S, I]) leave() {
+	if p.coming != nil {
+		p.coming.Leave()
+	}
+	p.match.Leave()
+}
+
+// state is the world to be seen.
+func (p *peer[S, I]) state() *S {
+	if p.coming != nil {
+		return p.coming.State()
+	}
+	return p.match.State()
 }
 
 // pause asks for what a page does. Whether the match has ended is found out by Tick.
 func (p *peer[S, I]) pause(wanted *bool) {
 	switch {
-	case wanted == nil || p.choosing != nil:
+	case wanted == nil || p.choosing != nil || p.coming != nil:
 	case *wanted:
 		_ = p.match.Pause()
 	default:

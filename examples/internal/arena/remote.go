@@ -15,10 +15,18 @@ import (
 // host waits for a second player who was told what it prints.
 func (g *Game[S, I]) host(ctx context.Context, o *options, stdout io.Writer) error {
 	code := identity.NewCode()
+	guest := quic.Remote{Peer: 1, Code: code}
+	if !o.guest.IsZero() {
+		guest = quic.Remote{Peer: 1, Pin: o.guest}
+	}
 	return g.meetOver(ctx, o, stdout, 0, quic.Config{
-		Self: 0, Addr: o.addr, Peers: []quic.Remote{{Peer: 1, Code: code}},
+		Self: 0, Addr: o.addr, Peers: []quic.Remote{guest},
 	}, func(id *identity.Identity, link *quic.Transport) {
 		addr := reachable(link.LocalAddr())
+		if guest.Code.IsZero() {
+			fmt.Fprintf(stdout, "waiting at %s for the player with the key %s\n", addr, guest.Pin.Short())
+			return
+		}
 		fmt.Fprintln(stdout, addr, id.Pin(), code)
 		fmt.Fprintf(stdout, "The other player runs: go run ./examples/%s join%s %s %s %s\n", g.Name, g.alike(o), addr, id.Pin(), code)
 	})
@@ -33,7 +41,7 @@ func (g *Game[S, I]) join(ctx context.Context, o *options, stdout io.Writer) err
 
 // meetOver plays one side over a socket of its own.
 func (g *Game[S, I]) meetOver(ctx context.Context, o *options, stdout io.Writer, self driftback.Peer, c quic.Config, listening func(*identity.Identity, *quic.Transport)) error {
-	id, err := identity.Generate()
+	id, err := o.identity()
 	if err != nil {
 		return err
 	}
@@ -45,21 +53,23 @@ func (g *Game[S, I]) meetOver(ctx context.Context, o *options, stdout io.Writer,
 	if shown != nil {
 		defer shown.Close()
 	}
-	link, err := quic.Listen(ctx, c)
+	port, err := openPort(ctx, c)
 	if err != nil {
 		return err
 	}
-	defer link.Close()
-	listening(id, link)
+	defer port.close()
+	listening(id, port.link)
 	if shown != nil {
 		fmt.Fprintln(stdout, "page", shown.URL())
 	}
-	p, err := newPeer(g, self, o, link, shown)
+	p, err := newPeer(g, self, o, port.link, shown)
 	if err != nil {
 		return err
 	}
-	waiting := false
+	p.back.reopen = port.reopen
+	waiting, told := false, self != 0 || o.key == "" || !o.back || !o.guest.IsZero()
 	p.report = func(s *status) {
+		told = told || g.tellWayBack(o, port, stdout)
 		joining := s.Phase == session.Joining.String()
 		switch {
 		case !joining:
@@ -75,6 +85,16 @@ func (g *Game[S, I]) meetOver(ctx context.Context, o *options, stdout io.Writer,
 	}
 	fmt.Fprintf(stdout, "finished: tick %d is confirmed with fingerprint %v\n", end.Tick, end.Sum)
 	return nil
+}
+
+// tellWayBack tells, once the other player is there, how a host whose process dies comes back,
+// and reports whether that has been told. Who joined runs the same command again.
+func (g *Game[S, I]) tellWayBack(o *options, p *port, w io.Writer) bool {
+	pin, ok := p.link.Pin(1)
+	if ok {
+		fmt.Fprintf(w, "If this process dies: go run ./examples/%s host%s -key %s -addr %s -guest %s\n", g.Name, g.alike(o), o.key, p.config.Addr, pin)
+	}
+	return ok
 }
 
 // reachable returns the address to tell another player for a socket that may

@@ -17,9 +17,9 @@ func (p *peer[S, I]) show(r *session.Result, now time.Duration, end error) {
 	}
 	f, s := &p.frame, p.match.Stats()
 	*f = page.Frame{
-		Self: int(p.self), Hands: p.hands.String(), Phase: r.Phase.String(),
+		Self: int(p.self), Hands: p.hands.String(),
 		Tick: r.Tick, Confirmed: r.Confirmed,
-		View:    p.game.View(p.match.State()),
+		View:    p.game.View(p.state()),
 		Effects: f.Effects[:0], Peers: f.Peers[:0],
 		Stats: page.Stats{
 			InputDelay: p.o.delay, PredictionWindow: p.o.window,
@@ -28,18 +28,16 @@ func (p *peer[S, I]) show(r *session.Result, now time.Duration, end error) {
 		},
 	}
 	f.Bout = p.bout
+	f.Phase = p.phase(r, end)
 	if p.choosing != nil {
 		f.Picks = p.choosing.picks[:]
-		if r.Phase != session.Joining {
-			f.Phase = page.PhaseChoosing
-		}
 	}
-	if f.PausedBy = page.Nobody; end == nil {
+	if f.PausedBy = page.Nobody; end == nil && p.coming == nil {
 		if f.Paused, _ = p.match.Paused(); f.Paused {
 			f.PausedBy = p.pausedBy
 		}
 	}
-	if end != nil && p.final(end) {
+	if end != nil {
 		f.End = fmt.Sprintf("The match is over: %v.", end)
 	}
 	if n := r.Rerun.Len(); n > 0 {
@@ -59,6 +57,21 @@ func (p *peer[S, I]) show(r *session.Result, now time.Duration, end error) {
 	p.page.Show(f)
 }
 
+// phase says in a word what a turn found; end is why there is no other.
+func (p *peer[S, I]) phase(r *session.Result, end error) string {
+	switch {
+	case end != nil:
+		return session.Ended.String()
+	case p.isComing(r):
+		return page.PhaseComingBack
+	case r.Phase == session.Joining, r.Phase == session.Ended: // and another session begins
+		return session.Joining.String()
+	case p.choosing != nil:
+		return page.PhaseChoosing
+	}
+	return r.Phase.String()
+}
+
 // showPeers puts the links into the frame.
 func (p *peer[S, I]) showPeers(r *session.Result, peers []session.PeerStats, now time.Duration) {
 	f := &p.frame
@@ -71,6 +84,7 @@ func (p *peer[S, I]) showPeers(r *session.Result, peers []session.PeerStats, now
 			SilentMs: inMs(l.Silence), Unacknowledged: l.Unacknowledged,
 			Missing: slices.Contains(r.WaitingFor, driftback.Participant(l.Peer)), Gone: p.gone(l.Peer),
 		}
+		shown.Returning = p.returns(l.Peer)
 		f.Peers = append(f.Peers, shown)
 		if !shown.Gone && shown.RoundTripMs >= f.Stats.RoundTripMs {
 			f.Stats.RoundTripMs, f.Stats.JitterMs, f.Stats.LossPercent = shown.RoundTripMs, shown.JitterMs, shown.LossPercent

@@ -3,6 +3,7 @@ package arena
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
@@ -24,25 +25,26 @@ type status struct {
 	Stalls    uint64         `json:"stalls"`
 	Score     string         `json:"score"`
 	Paused    bool           `json:"paused"`
-	Silent    int            `json:"silent"` // how many others have not been heard for a second
-	Gone      int            `json:"gone"`   // without how many the match goes on
+	Silent    int            `json:"silent"`    // how many others have not been heard for a second
+	Gone      int            `json:"gone"`      // without how many the match goes on
+	Returning int            `json:"returning"` // how many of them are coming back
 }
 
 func (p *peer[S, I]) status(r *session.Result) *status {
 	s := p.match.Stats()
 	st := &status{
-		Phase: r.Phase.String(), Tick: s.Tick, Confirmed: s.Confirmed, Hands: p.hands.String(),
+		Phase: p.phase(r, nil), Tick: s.Tick, Confirmed: s.Confirmed, Hands: p.hands.String(),
 		Rollbacks: s.Loop.Rollbacks, Deepest: p.deepest, Stalls: s.Stalled,
-		Score: p.game.Score(p.match.State()),
-	}
-	if p.choosing != nil && r.Phase != session.Joining {
-		st.Phase = page.PhaseChoosing
+		Score: p.game.Score(p.state()),
 	}
 	st.Paused, _ = p.match.Paused()
 	for i := range s.Peers {
 		l := &s.Peers[i]
 		if p.gone(l.Peer) {
 			st.Gone++
+			if p.returns(l.Peer) {
+				st.Returning++
+			}
 			continue
 		}
 		st.RoundTrip, st.Loss = max(st.RoundTrip, l.RoundTrip), max(st.Loss, l.Loss)
@@ -54,16 +56,31 @@ func (p *peer[S, I]) status(r *session.Result) *status {
 }
 
 // printAll writes one line about all who play: one value where they say the same, both of
-// two, and the least and the most of more.
+// two, and the least and the most of more. Who comes back has nothing to say yet.
 func printAll(w io.Writer, list []status) {
-	joining, choosing, paused, silent, gone := true, false, false, 0, 0
+	all := list
+	list = slices.DeleteFunc(slices.Clone(list), func(s status) bool {
+		return s.Phase == page.PhaseComingBack || s.Phase == session.Joining.String()
+	})
+	returning := 0
+	for i := range all {
+		if all[i].Phase == page.PhaseComingBack {
+			returning++
+		}
+	}
+	if len(list) == 0 && returning > 0 {
+		fmt.Fprintln(w, "coming back to the match")
+		return
+	}
+	joining := len(all) - len(list) - returning
+	choosing, paused, silent, gone := false, false, 0, 0
 	for i := range list {
 		choosing = choosing || list[i].Phase == page.PhaseChoosing
 		paused = paused || list[i].Paused
-		joining = joining && list[i].Phase == session.Joining.String()
 		silent, gone = max(silent, list[i].Silent), max(gone, list[i].Gone)
+		returning = max(returning, list[i].Returning)
 	}
-	if joining {
+	if len(list) == 0 {
 		fmt.Fprintln(w, "the players are joining")
 		return
 	}
@@ -89,14 +106,20 @@ func printAll(w io.Writer, list []status) {
 		of(func(s *status) int64 { return s.RoundTrip.Milliseconds() }), of(func(s *status) int64 { return int64(100*s.Loss + 0.5) }),
 		of(func(s *status) int64 { return int64(s.Rollbacks) }), of(func(s *status) int64 { return int64(s.Deepest) }),
 		of(func(s *status) int64 { return int64(s.Stalls) }), list[0].Score)
+	if joining > 0 {
+		fmt.Fprintf(w, " | %d joining", joining)
+	}
 	if paused {
 		fmt.Fprint(w, " | paused")
 	}
 	if silent > 0 {
 		fmt.Fprintf(w, " | %d not heard", silent)
 	}
-	if gone > 0 {
-		fmt.Fprintf(w, " | %d gone", gone)
+	if gone > returning {
+		fmt.Fprintf(w, " | %d gone", gone-returning)
+	}
+	if returning > 0 {
+		fmt.Fprintf(w, " | %d coming back", returning)
 	}
 	fmt.Fprintln(w)
 }

@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -42,8 +43,17 @@ func Main(m *testing.M, path *string) int {
 		fmt.Fprintf(os.Stderr, "the command cannot be built: %v: %s", err, out)
 		return 1
 	}
+	flag.Parse()
+	// Parallel tests wait for what processes do, and not for a processor.
+	if err := flag.Set("test.parallel", strconv.Itoa(max(parallel, runtime.GOMAXPROCS(0)))); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	return m.Run()
 }
+
+// parallel is how many tests run at once that say they may.
+const parallel = 8
 
 // Process is a running command, whose output can be read while it runs. It is
 // killed when the test is over, or after a minute.

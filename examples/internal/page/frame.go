@@ -29,6 +29,10 @@ const (
 // pick.
 const PhaseChoosing = "choosing"
 
+// PhaseComingBack is the Phase of a frame of a process that was started anew and comes back to
+// a match that goes on, until it plays.
+const PhaseComingBack = "coming back"
+
 // Nobody stands for no participant.
 const Nobody = -1
 
@@ -44,7 +48,7 @@ type Pick struct {
 type Frame struct {
 	Self  int    `json:"self"`  // the participant that this process plays
 	Hands string `json:"hands"` // who plays it: HandsBot or HandsYou
-	Phase string `json:"phase"` // session.Phase in words, or PhaseChoosing
+	Phase string `json:"phase"` // session.Phase in words, PhaseChoosing or PhaseComingBack
 	// Bout counts the matches that are over, and Picks has what each side has picked for
 	// the next one, by participant; it is nil while one is played.
 	Bout  int    `json:"bout"`
@@ -109,6 +113,7 @@ type Peer struct {
 	Unacknowledged int     `json:"unacknowledged"` // of our inputs, in ticks
 	Missing        bool    `json:"missing"`        // its input is what a stalled match waits for
 	Gone           bool    `json:"gone"`           // the match goes on without it
+	Returning      bool    `json:"returning"`      // it is gone, and comes back
 }
 
 // Effect is a session.Report for the page.

@@ -12,8 +12,12 @@ const byId = (id) => document.getElementById(id);
 const road = new Road(await (await fetch('./world.json')).json());
 const scene = new Scene(byId('stage'), road);
 
-// gone: the match goes on without the player of kart p, and a bot drives it.
-const gone = (frame, p) => !!frame.peers?.some((other) => other.gone && other.participant === p);
+// gone says in a word or two if the match goes on without the player of kart p, and a bot
+// drives it.
+const gone = (frame, p) => {
+  const other = frame.peers?.find((peer) => peer.gone && peer.participant === p);
+  return other ? (other.returning ? 'coming back' : 'gone') : '';
+};
 
 const { say } = await live({
   title: 'driftback racer', scene, recipes, keys, name,
@@ -28,7 +32,7 @@ const { say } = await live({
     const { view, self, hands } = frame;
     const karts = order(view).map((p) => {
       const k = view.karts[p];
-      const who = p === self ? `, driven by ${hands === 'you' ? 'you' : 'your bot'},` : gone(frame, p) ? ', whose player has gone,' : '';
+      const who = p === self ? `, driven by ${hands === 'you' ? 'you' : 'your bot'},` : gone(frame, p) ? `, whose player is ${gone(frame, p)},` : '';
       return `${name(p)}${who} is ${k.place ? `home as ${ordinal(k.place)}` : `${ordinal(k.rank)} on lap ${k.lap}`}${p === self && k.item ? ` and has ${k.item}` : ''}`;
     });
     return `Race ${view.race}, ${view.phase}. ${karts.join('. ')}.`;
@@ -106,7 +110,7 @@ function tellOrder() {
     if (!rows.has(p)) rows.set(p, row(p));
     const li = rows.get(p), k = frame.view.karts[p], own = p === frame.self;
     li.classList.toggle('own', own);
-    const texts = [String(k.rank), null, `${name(p)}${own ? (frame.hands === 'you' ? ', you' : ', your bot') : gone(frame, p) ? ', gone' : ''}`, k.place ? clock(k.took) : `lap ${k.lap}`];
+    const texts = [String(k.rank), null, `${name(p)}${own ? (frame.hands === 'you' ? ', you' : ', your bot') : gone(frame, p) && `, ${gone(frame, p)}`}`, k.place ? clock(k.took) : `lap ${k.lap}`];
     texts.forEach((text, i) => { if (text !== null && li.children[i].textContent !== text) li.children[i].textContent = text; });
     return li;
   });

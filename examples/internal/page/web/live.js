@@ -18,6 +18,7 @@
 //
 // It returns { say, sound } for the game's own use.
 
+import { Back } from './back.js';
 import { Keys } from './keys.js';
 import { Panel } from './panel.js';
 import { Sound } from './sound.js';
@@ -70,6 +71,7 @@ export async function live(game) {
 
   // Frames
 
+  const back = new Back(game.name, say);
   const stallsToTell = 45; // calls in a row
   let stalls = 0, chosen = '';
 
@@ -80,19 +82,22 @@ export async function live(game) {
     scene.frame = frame;
     if (frame.bout !== before?.bout || !!frame.picks !== !!before?.picks) seen.clear(); // ticks begin anew
     const told = game.choosing?.show(frame) ?? '';
-    if (told !== chosen) say((chosen = told) || 'The match begins.');
+    if (told !== chosen) {
+      chosen = told;
+      if (told || frame.phase !== 'coming back') say(told || 'The match begins.');
+    }
     game.dress?.(frame);
     for (const effect of frame.effects ?? []) take(effect, frame);
     stalls = frame.phase === 'stalled' ? stalls + 1 : 0;
     if (frame.end && frame.end !== before?.end) say(frame.end);
     if (frame.phase !== 'stalled' || stalls === stallsToTell) {
       const waits = frame.phase === 'stalled';
-      const missing = waits ? awaited(frame) : '';
-      scene.notice = frame.end ? 'The match has ended' : frame.phase === 'choosing' ? game.choosing.notice(frame) : frame.paused ? pauseWords(frame) : waits ? `Stalled: waiting for ${missing}` : frame.phase === 'joining' ? 'Waiting for everybody to join' : '';
-      if (waits) say(`Stalled: the prediction window is used up, and the input of ${missing} is missing.`);
+      const missing = waits ? awaited(frame) : '', away = back.notice(frame);
+      scene.notice = frame.end ? 'The match has ended' : frame.phase === 'choosing' ? game.choosing.notice(frame) : frame.paused ? pauseWords(frame) : away || (waits ? `Stalled: waiting for ${missing}` : frame.phase === 'joining' ? 'Waiting for everybody to join' : '');
+      if (waits) say(away || `Stalled: the prediction window is used up, and the input of ${missing} is missing.`);
       state(frame.phase === 'advanced' ? (frame.paused ? 'paused' : 'playing') : frame.phase);
     }
-    tellGone(frame, before);
+    back.tell(frame, before);
     if (frame.paused !== !!before?.paused || (frame.paused && frame.pausedBy !== before?.pausedBy)) tellPause(frame);
     byId('to-bot').disabled = frame.hands !== 'you';
     if (frame.hands !== before?.hands || frame.self !== before?.self) {
@@ -113,13 +118,6 @@ export async function live(game) {
     button.textContent = frame.paused ? 'Play on' : 'Pause';
     button.setAttribute('aria-pressed', String(frame.paused));
     if (!frame.end) say(frame.paused ? `${pauseWords(frame)}.` : 'The match goes on.');
-  }
-
-  // tellGone says without whom the match goes on from now on.
-  function tellGone(frame, before) {
-    const had = (before?.peers ?? []).filter((p) => p.gone).map((p) => p.participant);
-    const gone = (frame.peers ?? []).filter((p) => p.gone && !had.includes(p.participant)).map((p) => game.name(p.participant));
-    if (gone.length) say(`${gone.join(' and ')} ${gone.length > 1 ? 'have' : 'has'} gone. The match goes on.`);
   }
 
   // awaited names whose input a stalled match lacks.

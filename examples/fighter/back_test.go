@@ -1,0 +1,170 @@
+package main
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/driftback/driftback/examples/internal/arena"
+	"github.com/driftback/driftback/examples/internal/command"
+)
+
+// Processes die at the worst moments, others are started in their place, and both sides end in
+// the same world.
+func TestAKilledProcessRejoinsTheMatchAndBothEndEqual(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		kill func(p *command.Process)
+		died int
+	}{
+		"the left one in the middle of it": {func(p *command.Process) {
+			p.Says(played)
+			p.Seats(2).Kill(0)
+		}, 1},
+		"the right one in the middle of it": {func(p *command.Process) {
+			p.Says(played)
+			p.Seats(2).Kill(1)
+		}, 1},
+		"one after the other": {func(p *command.Process) {
+			p.Says(played)
+			s := p.Seats(2)
+			s.Kill(1)
+			s.Again(1)
+			p.Says(`killed[^|]*\n(.*\n)*` + together)
+			s.Kill(0)
+		}, 2},
+		"the left one again and again, while it comes back": {func(p *command.Process) {
+			p.Says(played)
+			again(p.Seats(2), 0)
+		}, 3},
+		"the right one again and again, while it comes back": {func(p *command.Process) {
+			p.Says(played)
+			again(p.Seats(2), 1)
+		}, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := start(t, "-headless", "-ticks", "600", "-rate", "100", "-seed", "3", "-link", "latency=20ms,jitter=5ms,loss=2%")
+			c.kill(p)
+			requireBothEnd(t, p, 600)
+			require.Equal(t, c.died, strings.Count(p.Stdout.String(), "signal: killed, and another is started"), "the control: %s", p.Stdout)
+			requireOneMatch(t, p)
+		})
+	}
+}
+
+func TestAProcessThatIsKilledBeforeTheMatchBeginsIsReplaced(t *testing.T) {
+	t.Parallel()
+	for seat := range 2 {
+		for _, wait := range []time.Duration{100 * time.Millisecond * time.Duration(seat), 300 * time.Millisecond} {
+			t.Run(strconv.Itoa(seat)+" after "+wait.String(), func(t *testing.T) {
+				t.Parallel()
+				p := start(t, "-headless", "-ticks", "120", "-rate", "100", "-link", "latency=20ms")
+				s := p.Seats(2)
+				time.Sleep(wait)
+				s.Kill(seat)
+				requireBothEnd(t, p, 120)
+				require.Contains(t, p.Stdout.String(), "another is started", "the control")
+			})
+		}
+	}
+}
+
+// Both have lost the match, and so play one that is new.
+func TestWhenBothAreKilledAnotherMatchBegins(t *testing.T) {
+	t.Parallel()
+	p := start(t, "-headless", "-ticks", "240", "-rate", "100", "-link", "latency=20ms")
+	p.Says(played)
+	s := p.Seats(2)
+	s.Kill(0)
+	s.Kill(1)
+	requireBothEnd(t, p, 240)
+}
+
+func TestAProcessThatDiesAgainAndAgainEndsTheMatchInOneSentence(t *testing.T) {
+	t.Parallel()
+	p := start(t, "-headless", "-ticks", "900", "-wait", "2s", "-link", "latency=20ms")
+	p.Says(played)
+	s := p.Seats(2)
+	for range 4 {
+		s.Kill(1)
+		s.Again(1)
+	}
+	s.Kill(1)
+	require.Equal(t, arena.ExitFailed, p.End())
+	p.OneSentence("fighter", "not everybody finished: the left player: the match ended at tick ")
+	require.Contains(t, p.Stderr.String(), "a peer is lost")
+	require.Contains(t, p.Stderr.String(), "signal: killed")
+}
+
+func TestAPlayerWithAKeyComesBackToTheHostAndTheHostToThePlayer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	args := []string{"-headless", "-ticks", "700", "-rate", "100"}
+	host := start(t, append([]string{"host", "-addr", "127.0.0.1:0", "-key", dir + "/host"}, args...)...)
+	invitation := strings.Fields(host.Says(`(?m)^(\S+ \S+ \S+)$`))
+	join := append(append([]string{"join", "-key", dir + "/guest"}, args...), invitation...)
+	guest := start(t, join...)
+	guest.Says(played)
+	require.NoError(t, guest.Cmd.Process.Kill())
+	require.Equal(t, -1, guest.End())
+	guest = start(t, join...) // the invitation has been used, and the key is known
+
+	guest.Says(played)
+	back := strings.Fields(host.Says(`(?m)^If this process dies: go run ./examples/fighter (host .*)$`))
+	require.NoError(t, host.Cmd.Process.Kill())
+	require.Equal(t, -1, host.End())
+	host = start(t, append(back, "-headless")...)
+	require.Zero(t, guest.End(), "stderr: %s", guest.Stderr)
+	require.Zero(t, host.End(), "stderr: %s", host.Stderr)
+	finished := `finished: tick 700 is confirmed with fingerprint ([0-9a-f]{16})`
+	require.Equal(t, host.Says(finished), guest.Says(finished))
+	tick, err := strconv.Atoi(host.Says(`(?m)^tick ([0-9]+)`))
+	require.NoError(t, err)
+	require.Greater(t, tick, 150, "the control: it is the match that went on")
+}
+
+// again kills a process, and those that come in its place when they have come further and
+// further.
+func again(s *command.Seats, seat int) {
+	for _, later := range []time.Duration{0, 100 * time.Millisecond, 400 * time.Millisecond} {
+		time.Sleep(later)
+		s.Kill(seat)
+		s.Again(seat)
+	}
+}
+
+const (
+	// played is a line about a match that is played, and together about one that both play.
+	played   = `(?m)^tick [^0]`
+	together = `tick [^|]*\|[^|]*\|[^|]*\|[^|]*\|[^|]*\|[^|]*\|[^|]*\n`
+)
+
+// requireBothEnd requires that both sides have ended at a tick, in the same world.
+func requireBothEnd(t *testing.T, p *command.Process, tick int) {
+	t.Helper()
+	require.Zero(t, p.End(), "stdout: %s\nstderr: %s", p.Stdout, p.Stderr)
+	require.Empty(t, p.Stderr.String())
+	sums := regexp.MustCompile(`(left|right) player +finished: tick `+strconv.Itoa(tick)+` is confirmed with fingerprint ([0-9a-f]{16})\n`).FindAllStringSubmatch(p.Stdout.String(), -1)
+	require.Len(t, sums, 2, p.Stdout.String())
+	require.Equal(t, sums[0][2], sums[1][2])
+	require.Contains(t, p.Stdout.String(), "The two agree.")
+}
+
+// requireOneMatch requires that what the survivors have confirmed never falls: all that was
+// played is one match.
+func requireOneMatch(t *testing.T, p *command.Process) {
+	t.Helper()
+	newest := 0
+	for _, line := range regexp.MustCompile(`(?m)^tick .* \| confirmed ([0-9]+)`).FindAllStringSubmatch(p.Stdout.String(), -1) {
+		confirmed, err := strconv.Atoi(line[1])
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, confirmed, newest, p.Stdout.String())
+		newest = confirmed
+	}
+	require.Greater(t, newest, 100)
+}
