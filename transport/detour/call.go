@@ -9,7 +9,7 @@ import (
 )
 
 // maxWraps bounds how much longer each pause is than the one before.
-const maxWraps = 6
+const maxWraps = 4
 
 // call is a link that this peer, the one with the lower number, is making.
 type call struct {
@@ -56,9 +56,19 @@ func (d *Transport) advance(to driftback.Peer) {
 	if c.confirm != nil && d.below.SendReliable(c.pair.via, c.confirm) == nil {
 		c.confirm = nil
 	}
-	if c.waited > d.cfg.Patience<<min(p.wraps, maxWraps) {
+	if c.waited > d.patienceWith(to, c) {
 		d.fail(to, c.pair.via)
 	}
+}
+
+// patienceWith returns for how many rounds the next step of a call may be waited for: for
+// long where there is nobody else to turn to, since a message may only be late.
+func (d *Transport) patienceWith(to driftback.Peer, c *call) int {
+	p := &d.peers[to]
+	if d.between(to)&^p.failed&^bit(c.pair.via) == 0 {
+		return d.cfg.Patience << maxWraps
+	}
+	return d.cfg.Patience << min(p.wraps, maxWraps)
 }
 
 // begin chooses who is to stand in between and draws a key; nil if nobody can.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -52,19 +51,34 @@ type party struct {
 	ends []*loopback.Endpoint
 	all  []*detour.Transport
 	got  [][]string
+	// change, if it is set, is what a peer does to a message before it looks at it: false
+	// drops it.
+	change []func(m *transport.Message) bool
+	extra  []func() // called for a peer after it has received
 }
 
 // newParty opens n peers; those that apart names have no direct link with each other.
 func newParty(t require.TestingT, n int, apart ...[2]driftback.Peer) *party {
-	p := &party{t: t, net: loopback.New(1), got: make([][]string, n)}
+	p := &party{
+		t: t, net: loopback.New(1), got: make([][]string, n), ends: make([]*loopback.Endpoint, n),
+		all: make([]*detour.Transport, n), change: make([]func(m *transport.Message) bool, n), extra: make([]func(), n),
+	}
 	for _, two := range apart {
 		require.NoError(t, p.net.TakeDown(two[0], two[1]))
 	}
-	for i := range driftback.Peer(n) {
-		p.ends = append(p.ends, p.net.Open(i))
-		p.all = append(p.all, over(t, p.ends[i], i))
+	for i := range n {
+		p.open(i)
 	}
 	return p
+}
+
+// open has a peer begin, or begin anew.
+func (p *party) open(i int) {
+	p.ends[i] = p.net.Open(driftback.Peer(i))
+	p.all[i] = over(p.t, &changing{p.ends[i], func(m *transport.Message) bool {
+		return p.change[i] == nil || p.change[i](m)
+	}}, driftback.Peer(i))
+	p.got[i] = nil
 }
 
 // step lets time pass and everybody receive.
@@ -73,6 +87,9 @@ func (p *party) step(n int) {
 		p.net.Advance(ms)
 		for i := range p.all {
 			p.receive(i)
+			if p.extra[i] != nil {
+				p.extra[i]()
+			}
 		}
 	}
 }
@@ -97,14 +114,6 @@ func (p *party) take(i int) []string {
 	return list
 }
 
-// reopen has a peer begin anew, as after a crash.
-func (p *party) reopen(i int) {
-	p.ends[i].Crash()
-	p.ends[i] = p.net.Open(driftback.Peer(i))
-	p.all[i] = over(p.t, p.ends[i], driftback.Peer(i))
-	p.got[i] = nil
-}
-
 // via asserts through whom peer i is linked with peer j.
 func (p *party) via(i int, j driftback.Peer, want driftback.Peer) {
 	got, ok := p.all[i].Via(j)
@@ -112,26 +121,17 @@ func (p *party) via(i int, j driftback.Peer, want driftback.Peer) {
 	require.Equal(p.t, want, got, "peer %d is linked with peer %d through another", i, j)
 }
 
-// changing is a transport whose owner alters or drops what it receives, or counts it.
+// changing is a transport whose owner changes or drops what it receives.
 type changing struct {
-	transport.Transport
-	change func(m transport.Message) (transport.Message, bool)
+	*loopback.Endpoint
+	change func(m *transport.Message) bool
 }
 
 func (c *changing) Receive() (transport.Message, bool) {
 	for {
-		m, ok := c.Transport.Receive()
-		if !ok {
-			return m, false
+		m, ok := c.Endpoint.Receive()
+		if !ok || c.change(&m) {
+			return m, ok
 		}
-		if m, ok = c.change(m); ok {
-			return m, true
-		}
-	}
-}
-
-func skipLong(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
 	}
 }
