@@ -115,7 +115,9 @@ func TestWhenTheOneInBetweenIsLostAnotherTakesItsPlace(t *testing.T) {
 			p.take(0)
 			p.take(1)
 			p.step(40)
-			down := func(peer int) []string { return []string{fmt.Sprintf("down %d %v: peer 2", peer, detour.ErrNoWay), fmt.Sprintf("up %d", peer)} }
+			down := func(peer int) []string {
+				return []string{fmt.Sprintf("down %d %v: peer 2", peer, detour.ErrNoWay), fmt.Sprintf("up %d", peer)}
+			}
 			about := func(peer int) (list []string) {
 				for _, line := range p.take(1 - peer) {
 					if line[len(line)-1] == byte('0'+peer) || bytes.Contains([]byte(line), fmt.Appendf(nil, "down %d", peer)) {
