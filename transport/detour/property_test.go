@@ -205,13 +205,13 @@ func (w *world) settle(t *rapid.T) {
 			a, b := driftback.Peer(i), driftback.Peer(j)
 			require.NoError(w.t, w.net.Impair(a, b, loopback.Impairment{}))
 			require.NoError(w.t, w.net.Impair(b, a, loopback.Impairment{}))
-			if rapid.IntRange(0, 2).Draw(t, "stays down") == 0 {
+			gone := w.all[i] == nil || w.all[j] == nil // of one that crashed this network says nothing, as others do in time
+			if rapid.IntRange(0, 2).Draw(t, "stays down") == 0 || gone {
 				require.NoError(w.t, w.net.TakeDown(a, b))
 				continue
 			}
 			require.NoError(w.t, w.net.BringUp(a, b))
-			direct[i][j] = w.all[i] != nil && w.all[j] != nil
-			direct[j][i] = direct[i][j]
+			direct[i][j], direct[j][i] = true, true
 		}
 	}
 	w.advance(time.Minute, 5)
@@ -225,8 +225,7 @@ func (w *world) settle(t *rapid.T) {
 			for k := range crowd {
 				reaches = reaches || direct[i][k] && direct[k][j]
 			}
-			via, _ := w.all[i].Via(driftback.Peer(j))
-			require.Equal(w.t, reaches, w.up[i][j], "peers %d and %d %d %+v", i, j, via, w.all[i].Stats())
+			require.Equal(w.t, reaches, w.up[i][j], "peers %d and %d", i, j)
 			_, by := w.all[i].Via(driftback.Peer(j))
 			require.Equal(w.t, reaches && !direct[i][j], by, "peers %d and %d", i, j)
 			if reaches {
