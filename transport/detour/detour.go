@@ -207,7 +207,7 @@ func (d *Transport) take(m transport.Message) (transport.Message, bool) {
 	case transport.Down:
 		d.directDown(m.From, m.Err)
 	case transport.Datagram, transport.Reliable:
-		if len(m.Data) == 0 {
+		if !wellFormed(m.Kind, m.Data) {
 			d.stats.Refused++
 			return m, false
 		}
@@ -215,14 +215,14 @@ func (d *Transport) take(m transport.Message) (transport.Message, bool) {
 		case kind == kindData && m.Kind == transport.Datagram:
 			m.Data = m.Data[1:]
 			return m, true
-		case kind == kindData || kind == kindHalf && m.Kind == transport.Reliable:
-			whole, ok, err := d.peers[m.From].halves.take(m.Data[1:], kind == kindHalf)
+		case kind == kindData || kind == kindHalf:
+			whole, ok, err := d.peers[m.From].halves.take(m.Data[1:], kind == kindHalf, maxDirect)
 			if err != nil {
 				d.stats.Refused++
 			}
 			m.Data = whole
 			return m, ok
-		case kind == kindReach && m.Kind == transport.Reliable:
+		case kind == kindReach:
 			d.takeReach(m.From, m.Data)
 		default:
 			return d.takeEnvelope(m)

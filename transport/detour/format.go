@@ -65,22 +65,25 @@ func head(dst []byte, kind byte, from, to driftback.Peer) []byte {
 	return append(dst, kind, byte(from), byte(to))
 }
 
-// parties returns the two ends that an envelope names; false for bytes that are none.
+// parties returns the two ends that an envelope names; false for two that cannot be.
 func parties(b []byte) (from, to driftback.Peer, ok bool) {
-	if len(b) < headSize || b[0] < kindCall || b[0] > kindDatagram {
-		return 0, 0, false
-	}
 	from, to = driftback.Peer(b[1]), driftback.Peer(b[2])
 	return from, to, from < driftback.MaxPeers && to < driftback.MaxPeers && from != to
 }
 
-// wellFormed says whether an envelope has a size that its kind can have, and came as
+// wellFormed says whether a message has a size that its kind can have, and came as
 // messages of its kind are sent.
-func wellFormed(kind transport.Kind, b []byte) bool {
-	if (b[0] == kindDatagram) != (kind == transport.Datagram) {
+func wellFormed(as transport.Kind, b []byte) bool {
+	if len(b) == 0 || b[0] != kindData && (b[0] == kindDatagram) != (as == transport.Datagram) {
 		return false
 	}
 	switch b[0] {
+	case kindData:
+		return as == transport.Datagram || len(b) <= 1+maxDirect
+	case kindHalf:
+		return len(b) == 1+maxDirect
+	case kindReach:
+		return len(b) == reachSize
 	case kindCall:
 		return len(b) == callSize && b[headSize] == version
 	case kindAnswer:
@@ -90,10 +93,11 @@ func wellFormed(kind transport.Kind, b []byte) bool {
 	case kindNoWay:
 		return len(b) == headSize
 	case kindMessage:
-		return len(b) >= sealedMessage
-	default:
+		return len(b) >= sealedMessage && len(b) <= transport.MaxReliable
+	case kindDatagram:
 		return len(b) >= sealedDatagram
 	}
+	return false
 }
 
 // mask is a set of peers.
@@ -113,10 +117,11 @@ type halves struct {
 	open  bool
 }
 
-// take returns the message that b ends, borrowed until the next call.
-func (h *halves) take(b []byte, more bool) (whole []byte, ok bool, err error) {
+// take returns the message that b ends, borrowed until the next call. Half a message has
+// as many bytes as fit, so that there is one way to send each.
+func (h *halves) take(b []byte, more bool, fit int) (whole []byte, ok bool, err error) {
 	switch {
-	case more && h.open, len(b) > transport.MaxReliable, h.open && len(h.first)+len(b) > transport.MaxReliable:
+	case more && (h.open || len(b) != fit), h.open && (len(b) == 0 || len(h.first)+len(b) > transport.MaxReliable):
 		h.open = false
 		return nil, false, errMalformed
 	case more:

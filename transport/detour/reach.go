@@ -10,10 +10,6 @@ import (
 // takeReach takes whom a neighbour says that it reaches. One that lies costs messages:
 // what it does not send on is missed, and another is tried.
 func (d *Transport) takeReach(from driftback.Peer, b []byte) {
-	if len(b) != reachSize {
-		d.stats.Refused++
-		return
-	}
 	p := &d.peers[from]
 	now := mask(binary.LittleEndian.Uint64(b[1:])) &^ (bit(from) | bit(d.cfg.Self))
 	lost, gained := p.reach&^now, now&^p.reach

@@ -144,7 +144,7 @@ func (d *Transport) heard(w *way) {
 func (d *Transport) takeInner(from driftback.Peer, w *way, inner byte, b []byte) ([]byte, bool) {
 	switch {
 	case inner == innerData || inner == innerHalf:
-		if whole, ok, err := w.halves.take(b, inner == innerHalf); err == nil {
+		if whole, ok, err := w.halves.take(b, inner == innerHalf, maxSealed); err == nil {
 			if ok {
 				d.noteTaken(from, w, len(whole))
 			}
