@@ -164,7 +164,7 @@ func (d *Transport) openSealed(from, via driftback.Peer, b []byte) ([]byte, bool
 func (d *Transport) stranger(from, via driftback.Peer) {
 	p := &d.peers[from]
 	d.stats.Altered++
-	if from > d.cfg.Self || p.way != nil || p.noWay || d.peers[via].answering(from) {
+	if from > d.cfg.Self || d.direct.has(from) || p.way != nil || p.noWay || d.peers[via].answering(from) {
 		return
 	}
 	d.out = head(d.out[:0], kindNoWay, d.cfg.Self, from)

@@ -1,8 +1,15 @@
 package detour_test
 
 import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
@@ -17,11 +24,24 @@ import (
 
 const ms = time.Millisecond
 
-// people are the identities of all peers of these tests.
+// people are the identities of all peers of these tests, the same in every run, so that the
+// bytes of a link are.
 var people = sync.OnceValue(func() (list [driftback.MaxPeers]*identity.Identity) {
+	dir, err := os.MkdirTemp("", "detour")
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
 	for i := range list {
-		var err error
-		if list[i], err = identity.Generate(); err != nil {
+		der, err := x509.MarshalPKCS8PrivateKey(ed25519.NewKeyFromSeed(bytes.Repeat([]byte{byte(i)}, ed25519.SeedSize)))
+		if err != nil {
+			panic(err)
+		}
+		file := filepath.Join(dir, strconv.Itoa(i))
+		if err = os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600); err != nil {
+			panic(err)
+		}
+		if list[i], err = identity.Load(file); err != nil {
 			panic(err)
 		}
 	}
