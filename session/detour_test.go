@@ -168,6 +168,62 @@ func TestWhenTheOneInBetweenDiesAnotherTakesItsPlaceInTheMatch(t *testing.T) {
 	}
 }
 
+func TestAnEndThatNobodyReachesAnyMoreIsCut(t *testing.T) {
+	for name, im := range detourLinks {
+		t.Run(name, func(t *testing.T) {
+			d := newDetoured(t, 4, im)
+			require.NoError(t, d.net.TakeDown(1, 3))
+			d.runUntil(200)
+			for _, p := range []int{0, 3} {
+				via, ok := d.links[p].Via(1)
+				require.True(t, ok)
+				require.EqualValues(t, 2, via, "the control: peer 1 has a link with peer 2 alone")
+			}
+			require.NoError(t, d.net.TakeDown(1, 2))
+			alone := d.peers[1]
+			d.runWhile(600, "peer 1 knows of nobody who is left", func() bool { return alone.err == nil })
+			require.ErrorIs(t, alone.err, session.ErrPeerLost)
+			alone.asleep = true
+			d.requireSurvivors(300, 1)
+		})
+	}
+}
+
+func TestTheEndsOfThreeDoNotGoOnOnceTheOneInBetweenIsDead(t *testing.T) {
+	for name, im := range detourLinks {
+		t.Run(name, func(t *testing.T) {
+			d := newDetoured(t, 3, im)
+			d.runUntil(200)
+			d.peers[2].crash()
+			d.run(600) // each is one of three
+			for _, p := range d.peers[:2] {
+				require.ErrorIs(t, p.err, session.ErrPeerLost)
+				require.Empty(t, only(p.events, session.PeerCut))
+			}
+		})
+	}
+}
+
+func TestOneInBetweenThatStandsStillIsReplacedAndStaysInTheMatch(t *testing.T) {
+	for name, im := range detourLinks {
+		t.Run(name, func(t *testing.T) {
+			d := newDetoured(t, 4, im)
+			d.runUntil(200)
+			d.findBetween()
+			still := d.between
+			d.peers[still].asleep = true
+			d.run(90) // less than the time-out
+			d.findBetween()
+			require.Equal(t, 5-still, d.between)
+			d.peers[still].asleep = false
+			d.runUntil(500)
+			for _, p := range d.peers {
+				require.Empty(t, only(p.events, session.PeerCut))
+			}
+		})
+	}
+}
+
 func TestWhatTheOneInBetweenAltersNeverReachesTheMatch(t *testing.T) {
 	const every = 5
 	for name, im := range detourLinks {
