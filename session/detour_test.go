@@ -224,6 +224,22 @@ func TestOneInBetweenThatStandsStillIsReplacedAndStaysInTheMatch(t *testing.T) {
 	}
 }
 
+func TestAMatchThroughAThirdFinishesAtOneTick(t *testing.T) {
+	for name, im := range detourLinks {
+		for _, n := range []int{3, 4} {
+			t.Run(name, func(t *testing.T) {
+				d := newDetoured(t, n, im)
+				d.finish(333)
+				d.runWhile(2000, "not finished", func() bool { return !d.ended() })
+				for _, p := range d.peers {
+					require.ErrorIs(t, p.err, session.ErrFinished)
+					require.Equal(t, *d.oracle.at(333), *p.session.State())
+				}
+			})
+		}
+	}
+}
+
 func TestWhatTheOneInBetweenAltersNeverReachesTheMatch(t *testing.T) {
 	const every = 5
 	for name, im := range detourLinks {
