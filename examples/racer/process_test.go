@@ -43,6 +43,14 @@ func TestEightInAnotherProcessMeetInAFullMesh(t *testing.T) {
 	require.Equal(t, 8, strings.Count(p.Stdout.String(), "finished: tick 60"))
 }
 
+func TestTwoWithoutADirectLinkInAnotherProcessRaceThroughAThird(t *testing.T) {
+	p := start(t, "-headless", "-block", "1-2", "-ticks", "240", "-rate", "120", "-link", "latency=20ms,loss=2%")
+	require.Zero(t, p.End(), "stderr: %s", p.Stderr)
+	require.Contains(t, p.Stdout.String(), "The 4 agree.")
+	require.Equal(t, 4, strings.Count(p.Stdout.String(), "finished: tick 240"))
+	require.Contains(t, p.Stdout.String(), " | 1 through a third", "the control: they had no direct link")
+}
+
 func TestAHostAndAJoinerInAnotherProcessRace(t *testing.T) {
 	host := start(t, "host", "-addr", "127.0.0.1:0", "-headless", "-ticks", "120", "-rate", "120")
 	pasted := strings.Fields(host.Says(`The other player runs: go run ./examples/racer (join.*)\n`))
@@ -60,6 +68,7 @@ func TestABadCommandLineInAnotherProcessIsOneSentence(t *testing.T) {
 	}{
 		"too few karts":   {[]string{"-karts", "1"}, "-karts is 1; 2 to 8 are allowed"},
 		"too many karts":  {[]string{"-karts", "9"}, "-karts is 9; 2 to 8 are allowed"},
+		"nobody between":  {[]string{"-karts", "2", "-block", "1-2"}, `-block "1-2": nobody has a direct link with both 1 and 2`},
 		"karts of a host": {[]string{"host", "-karts", "4"}, "-karts"},
 	} {
 		t.Run(name, func(t *testing.T) {

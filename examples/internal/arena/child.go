@@ -12,6 +12,8 @@ import (
 
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/identity"
+	"github.com/driftback/driftback/transport"
+	"github.com/driftback/driftback/transport/detour"
 	"github.com/driftback/driftback/transport/impair"
 	"github.com/driftback/driftback/transport/quic"
 )
@@ -43,6 +45,8 @@ type here struct {
 type orders struct {
 	Self   driftback.Peer `json:"self"`
 	Others []other        `json:"others"`
+	// Detours are taken to those whom no direct link comes up with.
+	Detours bool `json:"detours,omitempty"`
 }
 
 // other is another player.
@@ -110,7 +114,7 @@ func (g *Game[S, I]) playFor(o *options, stdin io.Reader, say *json.Encoder) (ou
 	for _, p := range n.Play.Others {
 		c.Peers = append(c.Peers, quic.Remote{Peer: p.Peer, Pin: p.Pin, Addr: p.Addr})
 	}
-	link, err := quic.Listen(ctx, c)
+	link, via, err := g.linkUp(ctx, c, n.Play.Detours)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -119,10 +123,28 @@ func (g *Game[S, I]) playFor(o *options, stdin io.Reader, say *json.Encoder) (ou
 	if err != nil {
 		return outcome{}, err
 	}
+	p.via = via
 	p.report = func(s *status) { _ = say.Encode(note{Status: s}) }
 	p.links = links
 	p.impair = func(im impair.Impairment) bool { return say.Encode(note{Link: im.String()}) == nil }
 	return p.play(ctx)
+}
+
+// linkUp opens the links of a match and, with detours, also says through whom another is
+// linked.
+func (g *Game[S, I]) linkUp(ctx context.Context, c quic.Config, detours bool) (transport.Transport, func(driftback.Peer) (driftback.Peer, bool), error) {
+	link, err := quic.Listen(ctx, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !detours {
+		return link, nil, nil
+	}
+	d, err := detour.New(link, detour.Config{Self: c.Self, Identity: c.Identity, Pin: link.Pin, Label: g.Name})
+	if err != nil {
+		return nil, nil, errors.Join(err, link.Close())
+	}
+	return d, d.Via, nil
 }
 
 // hearLinks passes on what the others' sliders have set, until the parent says no more.

@@ -88,20 +88,24 @@ func (g *Game[S, I]) all(ctx context.Context, o *options, stdout io.Writer) erro
 }
 
 // connect tells each player of all the others. Of two the later one calls the earlier
-// one, through a bad link of their own.
+// one, through a bad link of their own, unless they are to have none.
 func connect(ctx context.Context, players []*player, o *options) (l *links, err error) {
 	l = &links{}
 	play := make([]orders, len(players))
 	for i, p := range players {
-		play[i].Self = driftback.Peer(i)
+		play[i].Self, play[i].Detours = driftback.Peer(i), len(o.block) > 0
 		for j, q := range players[:i] {
+			play[j].Others = append(play[j].Others, other{Peer: driftback.Peer(i), Pin: p.here.Pin})
+			if slices.Contains(o.block, pair{j, i}) {
+				play[i].Others = append(play[i].Others, other{Peer: driftback.Peer(j), Pin: q.here.Pin})
+				continue
+			}
 			addr, err := l.add(ctx, q.here.Addr, o)
 			if err != nil {
 				l.close()
 				return nil, err
 			}
 			play[i].Others = append(play[i].Others, other{Peer: driftback.Peer(j), Pin: q.here.Pin, Addr: addr})
-			play[j].Others = append(play[j].Others, other{Peer: driftback.Peer(i), Pin: p.here.Pin})
 		}
 	}
 	for i, p := range players {

@@ -37,6 +37,8 @@ type peer[S any, I comparable] struct {
 	frame    page.Frame
 	rate     rate
 	deepest  int
+	// via says through whom another is linked; nil: nobody is through anybody.
+	via func(driftback.Peer) (driftback.Peer, bool)
 	// pausedBy is the participant that has paused the match, or page.Nobody.
 	pausedBy int
 }

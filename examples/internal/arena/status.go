@@ -24,8 +24,9 @@ type status struct {
 	Stalls    uint64         `json:"stalls"`
 	Score     string         `json:"score"`
 	Paused    bool           `json:"paused"`
-	Silent    int            `json:"silent"` // how many others have not been heard for a second
-	Gone      int            `json:"gone"`   // without how many the match goes on
+	Silent    int            `json:"silent"`  // how many others have not been heard for a second
+	Gone      int            `json:"gone"`    // without how many the match goes on
+	Through   int            `json:"through"` // how many others are linked through a third
 }
 
 func (p *peer[S, I]) status(r *session.Result) *status {
@@ -46,6 +47,11 @@ func (p *peer[S, I]) status(r *session.Result) *status {
 			continue
 		}
 		st.RoundTrip, st.Loss = max(st.RoundTrip, l.RoundTrip), max(st.Loss, l.Loss)
+		if p.via != nil {
+			if _, ok := p.via(l.Peer); ok {
+				st.Through++
+			}
+		}
 		if l.Silence > time.Second {
 			st.Silent++
 		}
@@ -56,12 +62,12 @@ func (p *peer[S, I]) status(r *session.Result) *status {
 // printAll writes one line about all who play: one value where they say the same, both of
 // two, and the least and the most of more.
 func printAll(w io.Writer, list []status) {
-	joining, choosing, paused, silent, gone := true, false, false, 0, 0
+	joining, choosing, paused, silent, gone, through := true, false, false, 0, 0, 0
 	for i := range list {
 		choosing = choosing || list[i].Phase == page.PhaseChoosing
 		paused = paused || list[i].Paused
 		joining = joining && list[i].Phase == session.Joining.String()
-		silent, gone = max(silent, list[i].Silent), max(gone, list[i].Gone)
+		silent, gone, through = max(silent, list[i].Silent), max(gone, list[i].Gone), max(through, list[i].Through)
 	}
 	if joining {
 		fmt.Fprintln(w, "the players are joining")
@@ -94,6 +100,9 @@ func printAll(w io.Writer, list []status) {
 	}
 	if silent > 0 {
 		fmt.Fprintf(w, " | %d not heard", silent)
+	}
+	if through > 0 {
+		fmt.Fprintf(w, " | %d through a third", through)
 	}
 	if gone > 0 {
 		fmt.Fprintf(w, " | %d gone", gone)
