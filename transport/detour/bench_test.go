@@ -131,3 +131,22 @@ func TestADatagramAllocatesNothingOnAnyWay(t *testing.T) {
 		require.Equal(t, 1001, l.got, name)
 	}
 }
+
+// BenchmarkSignature is what a signature on each datagram would cost, made and checked.
+func BenchmarkSignature(b *testing.B) {
+	id, message := people()[0], make([]byte, 64)
+	key := id.Key()
+	b.Run("made", func(b *testing.B) {
+		for b.Loop() {
+			id.Sign("bench", message)
+		}
+	})
+	signature := id.Sign("bench", message)
+	b.Run("checked", func(b *testing.B) {
+		for b.Loop() {
+			if !key.Verify("bench", message, signature) {
+				b.Fatal("it is none")
+			}
+		}
+	})
+}
