@@ -63,7 +63,7 @@ func (d *Transport) keepConfirm(from, via driftback.Peer, b []byte) {
 // something is left to do.
 func (d *Transport) respond(from, via driftback.Peer, a *answer) (left bool) {
 	if a.proof != nil && d.ops > 0 {
-		d.takeConfirm(from, via, a)
+		d.takeConfirm(from, a)
 		return a.called
 	}
 	if a.called && d.ops > 0 && !d.direct.has(from) {
@@ -100,7 +100,7 @@ func (d *Transport) answer(from, via driftback.Peer, a *answer) {
 
 // takeConfirm checks that the peer itself made the call, just now, and has heard the answer:
 // then the link is up at this end, and the other is told.
-func (d *Transport) takeConfirm(from, via driftback.Peer, a *answer) {
+func (d *Transport) takeConfirm(from driftback.Peer, a *answer) {
 	proof, w := a.proof, a.way
 	a.proof = nil
 	pin, ok := d.pin(from)

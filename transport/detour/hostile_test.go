@@ -257,7 +257,7 @@ func (b *between) change(m *transport.Message) bool {
 
 // run lets the one that stands in for an end do what it does.
 func (b *between) run() {
-	for _, ok := b.fake.Receive(); ok; _, ok = b.fake.Receive() { //nolint:revive // it is only to run
+	for _, ok := b.fake.Receive(); ok; _, ok = b.fake.Receive() {
 	}
 }
 

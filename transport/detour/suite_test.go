@@ -69,7 +69,7 @@ func TestDetoursKeepWhatTransportPromises(t *testing.T) {
 				between := over(t, net.Open(driftback.Peer(peers)), driftback.Peer(peers))
 				m := transporttest.Match{Step: func() {
 					net.Advance(ms)
-					for _, ok := between.Receive(); ok; _, ok = between.Receive() { //nolint:revive // it only sends on
+					for _, ok := between.Receive(); ok; _, ok = between.Receive() { // it only sends on
 					}
 				}}
 				for i := range driftback.Peer(peers) {
