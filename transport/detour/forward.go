@@ -31,7 +31,7 @@ func (d *Transport) takeEnvelope(m transport.Message) (transport.Message, bool) 
 	case from == via && to != d.cfg.Self:
 		d.forward(from, to, m)
 		return m, false
-	case to != d.cfg.Self || from == via || from == d.cfg.Self:
+	case to != d.cfg.Self || from == via:
 		// Nobody is asked to send on what another sent on.
 	default:
 		m.From = from
@@ -113,7 +113,7 @@ func (d *Transport) open(from, via driftback.Peer, b []byte) ([]byte, bool) {
 	case kindConfirm:
 		d.keepConfirm(from, via, b)
 	case kindNoWay:
-		if from > d.cfg.Self && p.way != nil && p.way.via == via {
+		if p.way != nil && p.way.via == via {
 			d.lose(from, ErrRestarted, true)
 		}
 	case kindMessage:
@@ -143,7 +143,7 @@ func (d *Transport) openSealed(from, via driftback.Peer, b []byte) ([]byte, bool
 	}
 	inner, plain, err := d.openMessage(w, b)
 	switch {
-	case rises && (err != nil || inner != innerReady):
+	case rises && err != nil:
 		d.stats.Forged++
 		d.fail(from, via)
 		return nil, false
@@ -164,15 +164,10 @@ func (d *Transport) openSealed(from, via driftback.Peer, b []byte) ([]byte, bool
 func (d *Transport) stranger(from, via driftback.Peer) {
 	p := &d.peers[from]
 	d.stats.Altered++
-	if from > d.cfg.Self || d.direct.has(from) || p.way != nil || p.noWay || d.peers[via].answering(from) {
+	if from > d.cfg.Self || d.direct.has(from) || p.way != nil || p.noWay {
 		return
 	}
 	d.out = head(d.out[:0], kindNoWay, d.cfg.Self, from)
 	p.noWay = d.below.SendReliable(via, d.out) == nil
 	d.told |= bit(from)
-}
-
-// answering says whether a link is being made through this neighbour.
-func (p *peer) answering(from driftback.Peer) bool {
-	return p.doors != nil && p.doors.answers[from] != nil && p.doors.answers[from].way != nil
 }

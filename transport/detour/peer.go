@@ -10,7 +10,7 @@ import (
 
 // peer is what is known about one other peer.
 type peer struct {
-	// link counts the links there have been; shown says that whoever is above has received
+	// link counts the links that have come and gone; shown says that whoever is above has received
 	// the Up of the newest, so that nothing meant for one goes through the next.
 	link  uint64
 	shown bool
@@ -66,13 +66,10 @@ func (d *Transport) directDown(from driftback.Peer, why error) {
 	p := &d.peers[from]
 	d.direct &^= bit(from)
 	d.busy &^= bit(from)
-	p.shown, p.why = false, why
+	p.unlink(why)
 	d.events.push(event{m: transport.Message{Kind: transport.Down, From: from, Err: why}})
 	for q := range driftback.Peer(driftback.MaxPeers) {
 		d.loseThrough(from, q)
-		if n := d.peers[q].doors; n != nil {
-			n.pending[from] = nil
-		}
 	}
 	p.reach, p.owesReach, p.doors, p.halves.open, p.tail.n = 0, false, nil, false, 0
 	d.owesAll()
@@ -91,9 +88,16 @@ func (d *Transport) lose(from driftback.Peer, why error, failed bool) {
 	if failed {
 		p.failed |= bit(p.way.via)
 	}
-	p.way, p.shown, p.why = nil, false, why
+	p.way = nil
+	p.unlink(why)
 	d.live &^= bit(from)
 	d.events.push(event{m: transport.Message{Kind: transport.Down, From: from, Err: why}})
+}
+
+// unlink notes that there is no link any more, also for an Up that has not been received.
+func (p *peer) unlink(why error) {
+	p.link++
+	p.shown, p.why = false, why
 }
 
 // loseThrough drops what there is with a peer through a neighbour that reaches it no more.
@@ -183,7 +187,7 @@ func (d *Transport) nextEvent() (transport.Message, bool) {
 	}
 	e := d.events.pop()
 	if p := &d.peers[e.m.From]; e.m.Kind == transport.Up && e.link == p.link {
-		p.shown = p.way != nil || d.direct.has(e.m.From)
+		p.shown = true
 	}
 	return e.m, true
 }
