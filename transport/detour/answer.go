@@ -12,8 +12,9 @@ import (
 type answer struct {
 	called bool // a call waits to be answered
 	call   [secretSize]byte
-	pair   pair // of the call that has been answered
-	way    *way // its keys, until the confirmation has come
+	pair   pair   // of the call that has been answered
+	order  uint64 // of this answer among all that this peer has given
+	way    *way   // its keys, until the confirmation has come
 	proof  []byte
 }
 
@@ -62,11 +63,11 @@ func (d *Transport) keepConfirm(from, via driftback.Peer, b []byte) {
 // respond goes on with a link that a peer is making to this one, and says whether
 // something is left to do.
 func (d *Transport) respond(from, via driftback.Peer, a *answer) (left bool) {
-	if a.proof != nil && d.ops > 0 {
-		d.takeConfirm(from, a)
-		return a.called
-	}
-	if a.called && d.ops > 0 && !d.direct.has(from) {
+	if a.proof != nil {
+		if d.ops > 0 {
+			d.takeConfirm(from, a)
+		}
+	} else if a.called && d.ops > 0 && !d.direct.has(from) {
 		d.answer(from, via, a)
 	}
 	return a.called || a.proof != nil
@@ -96,6 +97,8 @@ func (d *Transport) answer(from, via driftback.Peer, a *answer) {
 	}
 	a.called, a.proof = false, nil
 	a.way = &way{via: via, id: id, out: out, in: in}
+	d.answered++
+	a.order = d.answered
 }
 
 // takeConfirm checks that the peer itself made the call, just now, and has heard the answer:
@@ -109,7 +112,8 @@ func (d *Transport) takeConfirm(from driftback.Peer, a *answer) {
 		a.way = nil
 		return
 	}
-	if d.direct.has(from) {
+	if d.direct.has(from) || a.order < d.peers[from].order {
+		// It has been long on its way: the caller has given that one up, and called through another.
 		a.way = nil
 		return
 	}
@@ -118,6 +122,7 @@ func (d *Transport) takeConfirm(from driftback.Peer, a *answer) {
 		return
 	}
 	a.way = nil
+	d.peers[from].order = a.order
 	d.rise(from, w)
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/driftback/driftback"
 )
 
-// maxWraps bounds how much longer each pause is than the one before.
-const maxWraps = 4
+// maxWraps bounds how much longer each pause is than the one before: four times the patience.
+const maxWraps = 2
 
 // call is a link that this peer, the one with the lower number, is making.
 type call struct {

@@ -82,10 +82,11 @@ type Config struct {
 // Transport links this peer with others directly, over the transport below it, and by
 // detours.
 type Transport struct {
-	below transport.Transport
-	cfg   Config
-	ops   int // signatures left until the next round
-	first int // the peer whose turn comes first in the next round
+	below    transport.Transport
+	cfg      Config
+	ops      int    // signatures left until the next round
+	answered uint64 // calls
+	first    int    // the peer whose turn comes first in the next round
 
 	peers  [driftback.MaxPeers]peer
 	direct mask // those with a link below

@@ -57,6 +57,7 @@ func FuzzSealed(f *testing.F) {
 	f.Add([]byte{3}, []byte{3}, []byte("\x02x"), byte(3))
 	f.Add([]byte{3}, []byte("\x02more than can be left of it"), []byte("\x02x"), byte(1))
 	f.Add([]byte{6, 4}, []byte{6, 9}, []byte{1}, byte(0))
+	f.Add([]byte("\x04\x04\x00\x00\x00\x00\x00\x00\x00"), []byte("\x04\x03\x00\x00\x00\x00\x00\x00\x00"), []byte("\x04\x02\x00\x00\x00\x00\x00\x00\x00"), byte(0))
 	f.Add([]byte{7}, []byte{0, 1}, []byte{5, 5}, byte(0))
 	f.Fuzz(func(t *testing.T, first, second, third []byte, long byte) {
 		p := newParty(t, 3, apart)

@@ -11,6 +11,7 @@ import (
 	"github.com/driftback/driftback/identity"
 	"github.com/driftback/driftback/transport"
 	"github.com/driftback/driftback/transport/detour"
+	"github.com/driftback/driftback/transport/loopback"
 )
 
 // What the first byte of a message below says.
@@ -88,7 +89,7 @@ func TestAReliableMessageThatIsNotWhatWasSentBreaksTheLink(t *testing.T) {
 		},
 		"repeated": func(p *party) func(m *transport.Message) bool {
 			return func(m *transport.Message) bool {
-				require.NoError(p.t, p.ends[2].SendReliable(1, m.Data))
+				require.NoError(p.t, p.ends[2].SendReliable(1-m.From, m.Data))
 				return true
 			}
 		},
@@ -99,42 +100,45 @@ func TestAReliableMessageThatIsNotWhatWasSentBreaksTheLink(t *testing.T) {
 					first = append(first, m.Data...)
 					return false
 				}
-				require.NoError(p.t, p.ends[2].SendReliable(1, m.Data))
+				require.NoError(p.t, p.ends[2].SendReliable(1-m.From, m.Data))
 				m.Data = first
 				return true
 			}
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			p := newParty(t, 4, apart)
-			p.step(30)
-			p.via(0, 1, 2)
-			p.take(0)
-			p.take(1)
-			done := false
-			f := plant(p)
-			p.change[2] = func(m *transport.Message) bool {
-				if !is(m, message) || m.From != 0 || done {
-					return true
+		for from := range 2 {
+			t.Run(fmt.Sprintf("%s, from peer %d", name, from), func(t *testing.T) {
+				to := 1 - from
+				p := newParty(t, 4, apart)
+				p.step(30)
+				p.via(0, 1, 2)
+				p.take(0)
+				p.take(1)
+				done := false
+				f := plant(p)
+				p.change[2] = func(m *transport.Message) bool {
+					if !is(m, message) || int(m.From) != from || done {
+						return true
+					}
+					done = name != "in another order"
+					return f(m)
 				}
-				done = name != "in another order"
-				return f(m)
-			}
-			for i := range 3 {
-				require.NoError(t, p.all[0].SendReliable(1, fmt.Append(nil, i)))
-			}
-			p.step(30)
-			got := p.take(1)
-			require.GreaterOrEqual(t, len(got), 2)
-			for i, line := range got[:len(got)-2] {
-				require.Equal(t, fmt.Sprint("reliable 0 ", i), line)
-			}
-			require.Equal(t, []string{"down 0 " + detour.ErrBroken.Error(), "up 0"}, got[len(got)-2:])
-			require.Equal(t, []string{"down 1 " + detour.ErrBroken.Error(), "up 1"}, p.take(0))
-			require.EqualValues(t, 1, p.all[1].Stats().Broken)
-			p.via(0, 1, 3)
-			p.via(1, 0, 3)
-		})
+				for i := range 3 {
+					require.NoError(t, p.all[from].SendReliable(driftback.Peer(to), fmt.Append(nil, i)))
+				}
+				p.step(30)
+				got := p.take(to)
+				require.GreaterOrEqual(t, len(got), 2)
+				for i, line := range got[:len(got)-2] {
+					require.Equal(t, fmt.Sprintf("reliable %d %d", from, i), line)
+				}
+				require.Equal(t, []string{fmt.Sprintf("down %d %v", from, detour.ErrBroken), fmt.Sprintf("up %d", from)}, got[len(got)-2:])
+				require.Equal(t, []string{fmt.Sprintf("down %d %v", to, detour.ErrBroken), fmt.Sprintf("up %d", to)}, p.take(from))
+				require.EqualValues(t, 1, p.all[to].Stats().Broken)
+				p.via(0, 1, 3)
+				p.via(1, 0, 3)
+			})
+		}
 	}
 }
 
@@ -181,16 +185,18 @@ func TestASilentLinkStaysWhereThereIsNoOtherWay(t *testing.T) {
 	p := newParty(t, 3, apart)
 	p.step(30)
 	p.take(0)
-	p.change[2] = func(m *transport.Message) bool { return !is(m, datagram) }
+	block := func(blocked bool) {
+		require.NoError(t, p.net.Impair(2, 0, loopback.Impairment{Blocked: blocked}))
+	}
+	block(true)
 	for range 5 * detour.DefaultPatience {
 		p.all[0].Send(1, []byte("hello"))
 		p.step(1)
 	}
-	require.Empty(t, p.take(0))
-	p.change[2] = nil
-	p.all[0].Send(1, []byte("hello"))
+	block(false)
+	p.all[1].Send(0, []byte("hello"))
 	p.step(3)
-	require.Equal(t, []string{"up 2", "up 0", "datagram 0 hello"}, p.take(1))
+	require.Equal(t, []string{"datagram 1 hello"}, p.take(0))
 }
 
 // One that only listens, and is asked for a word now and then.
@@ -223,6 +229,7 @@ func TestTheOneInBetweenCannotStandInForAnEnd(t *testing.T) {
 			other := 1 - end
 			require.NotContains(t, p.take(int(other)), fmt.Sprintf("up %d", end))
 			require.NotZero(t, p.all[other].Stats().Forged)
+			require.Less(t, p.all[other].Stats().Forged, uint64(20), "who is found out is not asked without end")
 
 			p = newParty(t, 3, apart)
 			forger = &between{party: p, as: end}
@@ -315,43 +322,6 @@ func TestTwoThatDoNotAgreeAreNotLinked(t *testing.T) {
 	}
 }
 
-// Whoever asks for links without end costs a few signatures a round and no more.
-func TestAFloodOfCallsCostsBoundedWork(t *testing.T) {
-	p := newParty(t, 4)
-	p.step(10)
-	before := p.all[3].Stats().Signatures
-	const rounds = 200
-	for i := range rounds {
-		for range 100 {
-			for from := range driftback.Peer(3) {
-				b := append([]byte{call, byte(from), 3, 1}, make([]byte, 32)...)
-				binary.LittleEndian.PutUint64(b[5:], uint64(i))
-				_ = p.ends[2].SendReliable(3, b)
-			}
-		}
-		p.step(1)
-	}
-	// None of these peers is without a direct link, so nothing is answered.
-	require.Equal(t, before, p.all[3].Stats().Signatures)
-
-	p = newParty(t, 4, [2]driftback.Peer{0, 3}, [2]driftback.Peer{1, 3})
-	p.step(10)
-	before = p.all[3].Stats().Signatures
-	for i := range rounds {
-		for range 100 {
-			for from := range driftback.Peer(2) {
-				b := append([]byte{call, byte(from), 3, 1}, make([]byte, 32)...)
-				binary.LittleEndian.PutUint64(b[5:], uint64(i)+1)
-				_ = p.ends[2].SendReliable(3, b)
-			}
-		}
-		p.step(1)
-	}
-	spent := p.all[3].Stats().Signatures - before
-	require.Greater(t, spent, uint64(rounds/2), "the control: the calls were answered")
-	require.LessOrEqual(t, spent, uint64(4*(rounds+10)))
-}
-
 // A neighbour that asks for links in another's name does not keep the links through others
 // from coming up, nor take them down.
 func TestFalseCallsThroughOneDoNotSpoilLinksThroughAnother(t *testing.T) {
@@ -407,55 +377,4 @@ func TestWhatIsNotForTheOneInBetweenToSendOnIsRefused(t *testing.T) {
 		p.step(3)
 		require.Equal(t, before.NotForwarded+2, p.all[2].Stats().NotForwarded)
 	})
-}
-
-// What the slower of the two links has no room for waits in between, and the sender is told
-// to wait before that grows.
-func TestWhatWaitsInBetweenIsBounded(t *testing.T) {
-	p := newParty(t, 3, apart)
-	p.step(30)
-	p.take(1)
-	p.ends[2].Send(1, nil)
-	stuck := func(blocked bool) {
-		im := badLink
-		im.Blocked, im.Loss = blocked, 0
-		require.NoError(t, p.net.Impair(2, 1, im))
-	}
-	stuck(true)
-	sent, full := 0, 0
-	b := make([]byte, 20000)
-	for range 200 {
-		for range 5 {
-			if err := p.all[0].SendReliable(1, b); err != nil {
-				require.ErrorIs(t, err, transport.ErrFull)
-				full++
-			} else {
-				sent++
-			}
-		}
-		// The one in between has much to say itself.
-		_ = p.all[2].SendReliable(1, make([]byte, transport.MaxReliable))
-		p.step(1)
-	}
-	require.NotZero(t, full)
-	require.Equal(t, 4*transport.MaxReliable/20000, sent)
-	stuck(false)
-	p.step(3000)
-	got := 0
-	for _, line := range p.take(1) {
-		if line[:10] == "reliable 0" {
-			got++
-		}
-		require.NotContains(t, line, "down")
-	}
-	require.Equal(t, sent, got)
-	require.Zero(t, p.all[2].Stats().NotForwarded)
-
-	// One that does not wait is not waited for.
-	stuck(true)
-	for range 3000 {
-		_ = p.ends[0].SendReliable(2, append([]byte{message, 0, 1}, make([]byte, 3000)...))
-		p.step(1)
-	}
-	require.Greater(t, p.all[2].Stats().NotForwarded, uint64(2000))
 }

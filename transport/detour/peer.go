@@ -26,10 +26,11 @@ type peer struct {
 
 	// While there is no direct link.
 	call   *call
-	failed mask // neighbours that have failed to stand in between
-	wraps  int  // how often all have
-	pause  int  // rounds until the next call
-	noWay  bool // it has been told in this round that its envelopes belong to no link
+	failed mask   // neighbours that have failed to stand in between
+	wraps  int    // how often all have
+	pause  int    // rounds until the next call
+	order  uint64 // of the answer that a link came of, the newest
+	noWay  bool   // it has been told in this round that its envelopes belong to no link
 }
 
 // doors is what came through a neighbour, by the peer at the other end of it. It is kept by
