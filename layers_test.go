@@ -75,6 +75,7 @@ var floors = map[string]floor{
 	"transport/transporttest": {imports: []string{"", "transport"}},
 	"identity":                {},
 	"transport/quic":          {imports: []string{"", "transport", "identity"}},
+	"transport/detour":        {clockless: true, imports: []string{"", "transport", "identity"}},
 
 	"cmd/driftback":         {imports: []string{"/..."}},
 	"bench":                 {imports: []string{"/..."}},

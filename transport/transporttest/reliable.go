@@ -42,6 +42,9 @@ func (m *match) expectLetters(end int) error {
 		return nil
 	}
 	err := m.until(fmt.Sprintf("%d reliable messages", end), func() error {
+		if err := m.quietly(); err != nil {
+			return err
+		}
 		for got, ok := m.receive(1); ok; got, ok = m.receive(1) {
 			if err := take(got); err != nil {
 				return err

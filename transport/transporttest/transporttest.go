@@ -266,10 +266,23 @@ func (m *match) drain(i int, take func(got transport.Message) error) error {
 	}, func() bool { return quiet > m.Quiet })
 }
 
+// quietly receives what has arrived at end 0, as whoever plays does at every tick: a
+// transport may need it to learn what the other end has taken. There must be nothing to
+// hand over.
+func (m *match) quietly() error {
+	if got, ok := m.receive(0); ok {
+		return fmt.Errorf("peer 0 received %q from peer %d, which has sent nothing", got.Kind, got.From)
+	}
+	return nil
+}
+
 // sendReliable sends from peer 0 to peer 1, waiting while the queue is full.
 func (m *match) sendReliable(b []byte) error {
 	var err error
 	waited := m.until("room in the reliable queue", func() error {
+		if err := m.quietly(); err != nil {
+			return err
+		}
 		if err = m.Ends[0].SendReliable(1, b); err != nil && !errors.Is(err, transport.ErrFull) {
 			return fmt.Errorf("SendReliable to a linked peer: %w", err)
 		}
