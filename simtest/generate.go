@@ -39,6 +39,7 @@ func (shape Shape) Generate(seed uint64) Scenario {
 	g.generateDelays()
 	g.watchers()
 	g.generateMessages()
+	g.returns()
 	return g.s
 }
 

@@ -36,6 +36,7 @@ const (
 	RuleThrift      Rule = "no tick waits or is run again without need, and no more is sent than the bounds allow"
 	RuleWorkload    Rule = "the game's Valid knows every input of its own workload"
 	RuleView        Rule = "survivors of one view cut the same participants at the same ticks, with a majority, and nobody goes on outside of it"
+	RuleReturn      Rule = "who comes back sees what one simulation plays, plays from the tick on which all agree, and does so soon or ends by name"
 	RuleMessage     Rule = "what a game sends arrives once, in order and unaltered, or where a link was down not at all"
 	RuleWatch       Rule = "who watches sees what one simulation plays: its states, statuses, pauses and effects"
 	RuleWatchEnd    Rule = "who watches goes on once faults have ended, and ends with the match, or by name for a cause"
@@ -47,7 +48,7 @@ const (
 var Rules = [...]Rule{
 	RuleState, RulePure, RuleInput, RuleMonotonic, RuleWindow, RuleEnd, RuleCause, RuleFingerprint,
 	RuleEffects, RuleConfirmed, RuleProgress, RuleHonest, RuleHostile, RuleInternal, RuleRun, RuleGuess, RuleThrift,
-	RuleWorkload, RuleView, RuleMessage, RuleWatch, RuleWatchEnd, RuleAloof, RuleReplay,
+	RuleWorkload, RuleView, RuleReturn, RuleMessage, RuleWatch, RuleWatchEnd, RuleAloof, RuleReplay,
 }
 
 // Violation is a rule that did not hold.
@@ -162,6 +163,10 @@ func (m *match[S, I]) report() Report {
 		Trace: uint64(m.trace), players: m.trace, Violation: m.violation, Events: m.events, Simulated: m.ended,
 		Confirmed: driftback.Tick(m.s.Ticks), Undone: m.undone, Moved: m.moved,
 		Views: m.newest().number,
+	}
+	for _, p := range m.former {
+		one := p.report()
+		r.Rollbacks, r.Resimulated, r.Stalls = r.Rollbacks+one.Rollbacks, r.Resimulated+one.Resimulated, r.Stalls+one.Stalls
 	}
 	for _, p := range m.peers {
 		one := p.report()

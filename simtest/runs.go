@@ -28,7 +28,7 @@ type runs[S any, I comparable] struct {
 func newRuns[S any, I comparable](p *peer[S, I]) *runs[S, I] {
 	n := len(p.m.owner)
 	size := driftback.Tick(4)
-	for size < p.m.window+4 {
+	for size < p.m.window+4+session.DefaultCatchUp {
 		size *= 2
 	}
 	r := &runs[S, I]{
@@ -86,7 +86,7 @@ func (r *runs[S, I]) run(in []I, pass *driftback.Pass) {
 			}
 		case p.m.owner[q] == p.self:
 			p.breaks(RuleGuess, t, "it ran on a guess of its own participant %d", q)
-		case t >= p.view.cuts[q] && in[q] == p.truth.input(q, t): // there is nothing to guess
+		case p.view.status(q, t) == driftback.Replaced && in[q] == p.truth.input(q, t): // there is nothing to guess
 		case in[q] != p.guess(q, r.known[q]-1, t):
 			r.wrongGuess(q, t, in[q])
 		}
