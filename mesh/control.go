@@ -115,7 +115,9 @@ func (m *Mesh) sendOwed() {
 		if m.phase == Joining && l.past.known {
 			m.agreeIfAll()
 		}
-		m.pay(l, owesStart, func() wire.Control { return m.start.msg })
+		if l.greeted { // until then it may be another process than the start is for
+			m.pay(l, owesStart, func() wire.Control { return m.start.msg })
+		}
 		m.pay(l, owesDisagree, func() wire.Control { return m.dispute.msg() })
 		m.pay(l, owesFinish, func() wire.Control { return m.finish.msg })
 	}

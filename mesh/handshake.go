@@ -57,6 +57,9 @@ func (m *Mesh) receiveHello(l *link, h wire.Hello) {
 		l.greeted = false // who came back over a link that was up takes it for the old process's
 	}
 	switch {
+	case l.greeted && same && comesBack(&h) && m.phase == Playing:
+		m.hear(l) // it says so until it is let in, and its first packet may overtake the last of them
+		return
 	case l.greeted && (same || matchIn(&h) == l.past || m.phase != Ended && !l.finished && !l.left && !l.view.left):
 		// One hello for each time the link comes up, and one more when the peer is through:
 		// whoever goes on before that leaves first.

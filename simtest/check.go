@@ -181,7 +181,7 @@ func (p *peer[S, I]) checkFingerprints() {
 		p.breaks(RuleFingerprint, stats.Agreed, "all agreed on tick %d and now on %d, with tick %d confirmed", p.agreed, stats.Agreed, p.final)
 	}
 	for _, q := range m.peers {
-		if stats.Agreed >= q.due() && p.view.members[q.self] {
+		if stats.Agreed > p.from && stats.Agreed >= q.due() && p.view.members[q.self] {
 			p.breaks(RuleFingerprint, stats.Agreed, "it says that all agree, and peer %d has not come to it", q.self)
 		}
 	}

@@ -186,6 +186,9 @@ func (r *runs[S, I]) waits(turn *session.Result) {
 // waitsForSome reports whether a peer that it plays with is not heard, or others have yet to
 // agree to go on without it.
 func (r *runs[S, I]) waitsForSome() bool {
+	if r.p.m.s.Rejoin && len(r.p.view.peers()) == 1 {
+		return true // it goes on alone only while somebody is there who comes back
+	}
 	for _, q := range r.p.m.peers {
 		if r.p.view.members[q.self] && (r.interrupted[q.self] || r.p.m.s.playsOn() && (q.gone || q.err != nil || q.view != r.p.view)) {
 			return true
