@@ -25,6 +25,10 @@ const (
 // broken, hostile or of another version: they end a match that has not begun,
 // and are dropped and counted in one that has.
 func (m *Mesh) receiveControl(l *link, b []byte) {
+	if _, packet := wire.TagOf(b); packet && m.cfg.Rejoin && m.agreed {
+		m.refuse(OtherMatch) // what is left of a feed: of this peer's, or of the other's
+		return
+	}
 	c, err := wire.ParseControl(b)
 	if err != nil {
 		m.refuse(Malformed)
