@@ -93,6 +93,10 @@ func (m *Mesh) receiveControl(l *link, b []byte) {
 		m.receiveWelcome(l, c)
 	case wire.Apply: // it is in already
 	default: // a transfer, and nobody here has one
+		if m.cfg.Rejoin {
+			m.refuse(OtherMatch) // any more
+			return
+		}
 		m.refuse(Malformed)
 	}
 }
