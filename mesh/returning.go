@@ -30,12 +30,14 @@ type returning struct {
 	hello wire.Hello
 	apply *wire.Apply
 	// awaits: it has been let in, in the view since, and none of its packets has come;
-	// blank: nor has its word for what it holds. It is told nothing but welcome, last at
+	// blank has a bit for each of our participants for whom its word for what it holds has not
+	// come either: not every packet has it. It is told nothing but welcome, last at
 	// welcomedAt.
-	awaits, blank bool
-	since         uint64
-	welcome       wire.Welcome
-	welcomedAt    time.Duration
+	awaits     bool
+	blank      uint16
+	since      uint64
+	welcome    wire.Welcome
+	welcomedAt time.Duration
 	// fed: the floor above has been given its messages since the link came up.
 	fed bool
 	// As a member, whom it would let in, and whether it waits for a view because of one.
@@ -197,15 +199,15 @@ func (m *Mesh) comes(l *link) {
 // if that is still to be had.
 func (m *Mesh) takeWord(l *link, p *wire.Packet) {
 	m.comes(l)
-	if !l.view.blank {
+	if l.view.blank == 0 {
 		return
 	}
-	l.view.blank = false
 	for _, a := range p.Acks {
 		i := slices.Index(m.own, a.Participant)
-		if i < 0 || a.Next > m.histories[a.Participant].held {
+		if i < 0 || l.view.blank>>i&1 == 0 || a.Next > m.histories[a.Participant].held {
 			continue
 		}
+		l.view.blank &^= 1 << i
 		if a.Next < m.histories[a.Participant].oldest() {
 			m.leaves(l, nil) // it can never come on
 			return
@@ -224,7 +226,7 @@ func (m *Mesh) renew(l *link, j *wire.Join) {
 		owed: l.owed & owesHello, mail: mail{said: here, met: here},
 		acked: l.acked, told: l.told, sent: l.sent, meter: meter{next: l.meter.next}, stats: l.stats, prints: l.prints,
 		view: linkView{known: m.views.number, shared: l.view.shared, returning: returning{
-			awaits: true, blank: true, since: m.views.number, welcomedAt: -repeatEvery, fed: before.fed,
+			awaits: true, blank: 1<<len(m.own) - 1, since: m.views.number, welcomedAt: -repeatEvery, fed: before.fed,
 		}},
 	}
 	if here {

@@ -283,6 +283,12 @@ func (p *peer[S, I]) around(step driftback.Step[S, I]) driftback.Step[S, I] {
 	}
 }
 
+// back reports whether a peer has come back not long ago.
+func (m *match[S, I]) back(q driftback.Peer) bool {
+	p := m.peers[q]
+	return m.coming[q] != nil || p.from > 0 && m.net.Now() < p.entered+m.outlook.patience
+}
+
 // pending reports whether somebody comes back, or is going to.
 func (m *match[S, I]) pending() bool {
 	now := m.net.Now()
