@@ -59,8 +59,8 @@ func (s *Scenario) validateReturns() error {
 		return nil
 	case !s.PlayOn || s.every() == 0:
 		return errors.New("simtest: rejoin is set: it needs playOn, and a fingerprintEvery that is not -1")
-	case s.PauseEvery > 0 || s.DelayEvery > 0 || s.MessageEvery > 0 || s.HaltAtLimit:
-		return errors.New("simtest: rejoin is set, and pauseEvery, delayEvery, messageEvery or haltAtLimit: what comes of both together is not judged")
+	case s.PauseEvery > 0 || s.DelayEvery > 0 || s.MessageEvery > 0 || s.EffectTolerance > 0 || s.HaltAtLimit:
+		return errors.New("simtest: rejoin is set, and pauseEvery, delayEvery, messageEvery, effectTolerance or haltAtLimit: what comes of both together is not judged")
 	}
 	return nil
 }
