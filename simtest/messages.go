@@ -61,6 +61,7 @@ func (p *peer[S, I]) write() {
 	}
 	data := d.bytes(nil, pick(&d, 1, 8, 40, 200, mesh.MaxMessage))
 	box := &m.mail[p.self][to]
+	data[0] = byte(len(box.sent)) // or short ones would be taken for each other
 	if err := p.session.Send(driftback.Peer(to), data); err != nil {
 		p.checkUnsent(to, len(data), err)
 		return
