@@ -10,15 +10,18 @@ func (g *generator) returns() {
 	if !g.of.Returns && !d.Chance(1, 6) {
 		return
 	}
+	if len(s.Peers) == 2 && s.hasNature(ends) {
+		return // nobody would be left to come back to
+	}
 	before := s.clone()
 	s.PlayOn, s.Rejoin = true, true
 	if s.PeerTimeout == 0 || s.PeerTimeout > 8*Second {
 		s.PeerTimeout = d.time(3000, 5000)
 	}
 	if len(s.Peers) == 2 {
-		s.RejoinGrace = d.time(1000, 15_000) // for which the other one waits
+		s.RejoinGrace = d.time(2000, 8000) // for which the other one waits
 	}
-	s.Ticks = max(s.Ticks, d.between(500, 900))
+	s.Ticks = max(s.Ticks, d.between(700, 1000))
 	for range pick(d, 1, 1, 1, 2, 2, 3) {
 		g.returnOf(d.IntN(len(s.Peers)))
 	}
@@ -30,14 +33,17 @@ func (g *generator) returns() {
 // returnOf has a peer be gone for a while. What would leave nobody is left out.
 func (g *generator) returnOf(peer int) {
 	d, s := g.faults, &g.s
-	f := Fault{Kind: pick(d, Restart, Restart, Restart, Reopen, Reopen, Return), At: g.during(5, 60), From: []int{peer}}
+	f := Fault{Kind: pick(d, Restart, Restart, Restart, Reopen, Reopen, Return), At: g.during(5, 35), From: []int{peer}}
+	if f.Kind == Return && len(s.Peers) == 2 {
+		f.Kind = Restart // of two, the match of the other one would end
+	}
 	switch d.IntN(3) {
 	case 0:
 		f.For = d.time(100, 1500) // before anybody has missed it
 	case 1:
-		f.For = s.PeerTimeout + s.RejoinGrace + d.time(-1000, 2000)
+		f.For = s.PeerTimeout + s.RejoinGrace/2 + d.time(-1000, 2000)
 	default:
-		f.For = d.time(500, 6000)
+		f.For = d.time(500, 4000)
 	}
 	if d.Chance(1, 4) {
 		f.To = []int{d.IntN(len(s.Peers))}

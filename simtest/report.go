@@ -164,12 +164,8 @@ func (m *match[S, I]) report() Report {
 		Confirmed: driftback.Tick(m.s.Ticks), Undone: m.undone, Moved: m.moved,
 		Views: m.newest().number,
 	}
-	for _, p := range m.former {
-		one := p.report()
-		r.Rollbacks, r.Resimulated, r.Stalls = r.Rollbacks+one.Rollbacks, r.Resimulated+one.Resimulated, r.Stalls+one.Stalls
-	}
 	for _, p := range m.peers {
-		one := p.report()
+		one := m.allOf(p)
 		r.Peers = append(r.Peers, one)
 		r.Rollbacks += one.Rollbacks
 		r.Resimulated += one.Resimulated
