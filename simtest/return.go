@@ -18,6 +18,7 @@ type returns[S any, I comparable] struct {
 	lives  []int         // by peer: how many processes it has had after the first
 	coming []*peer[S, I] // by peer: the process that comes back, or nil
 	former []*peer[S, I] // whose places were taken
+	there  time.Duration // when a process that comes back was there last
 	spoken [][]speech    // by participant: of its processes after the first, in order
 }
 
@@ -142,6 +143,7 @@ func (m *match[S, I]) turn(e event) {
 // frame is one turn of a process that comes back.
 func (c *coming[S, I]) frame(at time.Duration) {
 	p, m := c.p, c.p.m
+	m.there = at
 	m.at(at+p.period(), int(p.self), p.life)
 	now := p.clock
 	if p.clock += m.s.Frame.Duration(); p.frozen > 0 {
@@ -197,7 +199,7 @@ func (c *coming[S, I]) ask(now time.Duration) {
 		again.comes.join()
 		m.at(m.net.Now()+again.period(), int(p.self), again.life)
 	default:
-		if !c.disturbed && c.anyThere() {
+		if as[*session.MismatchError]()(err) || !c.disturbed && c.anyThere() {
 			p.breaks(RuleReturn, 0, "session.New has ended with %v, and the match goes on", err)
 		}
 		p.end.Crash()
