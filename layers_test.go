@@ -50,7 +50,7 @@ var floors = map[string]floor{
 		"", "feed", "layout", "inputlog", "snapshot", "fingerprint", "rewind", "pacing", "buggify", "wire", "mesh", "transport", "transfer",
 	}},
 	"simtest": {clockless: true, imports: []string{
-		"", "rng", "buggify", "layout", "fingerprint", "snapshot", "wire", "feed", "mesh", "session", "transport",
+		"", "rng", "buggify", "layout", "fingerprint", "snapshot", "wire", "mesh", "feed", "session", "transport",
 		"transport/impair", "transport/loopback",
 		"simtest/internal/files", "internal/commit",
 	}},

@@ -1,7 +1,9 @@
 package feed
 
 import (
+	"bytes"
 	"fmt"
+	"math"
 
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/wire"
@@ -9,6 +11,9 @@ import (
 
 // MaxHistory is the largest number of ticks that an archive keeps.
 const MaxHistory = 1 << 20
+
+// none is a tick that no match comes to.
+const none driftback.Tick = math.MaxInt64
 
 // Archive has the newest confirmed inputs of all participants, with their entries, and
 // the fingerprints on which the players have agreed.
@@ -19,6 +24,7 @@ type Archive struct {
 	entries [][]byte
 	first   driftback.Tick // where it began
 	end     driftback.Tick // the first tick that is not there
+	low     driftback.Tick // from here on it has been taken back; none if the feeder knows
 	sums    Sums
 
 	statuses []wire.Status // changes, in the order in which they were put
@@ -37,7 +43,7 @@ func NewArchive(participants, stride, history, every int) (*Archive, error) {
 	for depth < history {
 		depth *= 2
 	}
-	a := &Archive{stride: stride, mask: driftback.Tick(depth - 1), sums: *NewSums(depth, every)}
+	a := &Archive{stride: stride, mask: driftback.Tick(depth - 1), sums: *NewSums(depth, every), low: none}
 	for range participants {
 		a.inputs = append(a.inputs, make([]byte, depth*stride))
 		a.entries = append(a.entries, make([]byte, depth))
@@ -47,8 +53,21 @@ func NewArchive(participants, stride, history, every int) (*Archive, error) {
 
 // Begin empties the archive, which begins at tick t then.
 func (a *Archive) Begin(t driftback.Tick) {
-	a.first, a.end = t, t
+	a.first, a.end, a.low = t, t, min(a.low, t)
 	a.sums.clear()
+}
+
+// retract takes back what is there from tick t on.
+func (a *Archive) retract(t driftback.Tick) {
+	if t < a.end {
+		a.end, a.low = t, min(a.low, t)
+		a.sums.retract(t)
+	}
+}
+
+// same reports whether a tick that is there has this input and entry of participant p.
+func (a *Archive) same(p driftback.Participant, t driftback.Tick, in []byte, e wire.Entry) bool {
+	return a.Entry(p, t) == e && bytes.Equal(a.Input(p, t), in)
 }
 
 // Put takes participant p's input and entry for tick End, and Next ends that tick.

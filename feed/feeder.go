@@ -149,6 +149,7 @@ func (f *Feeder) Poll(now time.Duration, agreed driftback.Tick) {
 	if f.pending != nil && f.pending.tick <= agreed {
 		f.state, f.pending = f.pending, nil
 	}
+	f.takeBack()
 	f.letGo()
 	for i := 0; i < len(f.watchers); i++ {
 		w := f.watchers[i]
@@ -162,6 +163,17 @@ func (f *Feeder) Poll(now time.Duration, agreed driftback.Tick) {
 	for _, w := range f.byNum {
 		if w != nil {
 			w.messages = 0
+		}
+	}
+}
+
+// takeBack has those begin anew who were sent what has been taken back since.
+func (f *Feeder) takeBack() {
+	low := f.archive.low
+	f.archive.low = none
+	for _, w := range f.watchers {
+		if w.phase == feeding && w.sent > low {
+			w.phase, w.from = wanting, low
 		}
 	}
 }
@@ -205,8 +217,12 @@ func (f *Feeder) end(rest func(w *watcher), reason uint8, words string) {
 	if f.ended {
 		return
 	}
+	f.takeBack()
 	f.ended, f.last = true, wire.Leave{Reason: reason, Tick: f.archive.End(), Text: mesh.Sendable(words)}
 	for _, w := range f.watchers {
+		if w.phase == wanting && w.from > 0 && f.begun {
+			_ = f.begin(w) // if it cannot, it is told the reason alone
+		}
 		rest(w)
 		f.sendControl(w, f.last)
 		w.phase = ignored

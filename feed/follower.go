@@ -103,6 +103,7 @@ type Follower struct {
 	tag       uint16
 	receiver  *transfer.Receiver
 	feed      wire.Feed
+	next      driftback.Tick // the first that who feeds has not sent
 	used      driftback.Tick // what the owner has used
 	finish    wire.Finish
 	finished  bool
@@ -322,7 +323,7 @@ func (f *Follower) answer() {
 		if f.owes == 1 {
 			w := wire.Watch{}
 			if f.begun {
-				w.From = f.archive.end
+				w.From = f.used
 			}
 			c = w
 		}
@@ -334,7 +335,7 @@ func (f *Follower) answer() {
 	if f.receiver != nil {
 		f.receiver.Poll(f.send)
 	}
-	next := min(f.archive.end, f.used+f.cfg.Delay+slack)
+	next := min(f.next, f.used+f.cfg.Delay+slack)
 	if f.clock-f.spokeAt < beat && (f.stage != following || next-f.said < window/4) {
 		return
 	}

@@ -83,7 +83,7 @@ func newPair(t testing.TB, history int, set ...func(a *feed.FeederConfig, b *fee
 	var err error
 	p.has, err = feed.NewArchive(players, stride, history, every)
 	require.NoError(t, err)
-	p.got, err = feed.NewArchive(players, stride, feed.Room(0), every)
+	p.got, err = feed.NewArchive(players, stride, feed.Room(64), every)
 	require.NoError(t, err)
 	hello := mesh.OutsideHello(7, 1, []wire.Setting{{Name: "game", Value: "go"}}, []driftback.Peer{0, 1, 2})
 	a := feed.FeederConfig{

@@ -51,9 +51,10 @@ func (f *Follower) receive(b []byte) error {
 		}
 		return f.receiveStatus(c)
 	case wire.Finish:
-		if f.stage != following || c.At != f.archive.end {
-			return broken("the match is finished at tick %d, and the feed has come to tick %d", c.At, f.archive.end)
+		if f.stage != following || c.At != f.next || c.At < f.used {
+			return broken("the match is finished at tick %d, and the feed has come to tick %d", c.At, f.next)
 		}
+		f.archive.retract(c.At)
 		f.finish, f.finished = c, true
 		return nil
 	}
@@ -79,22 +80,17 @@ func (f *Follower) receiveFeed(c wire.Feed) error {
 	f.feed, f.tag, f.seed, f.receiver, f.said = c, c.Tag, c.Seed, nil, 0
 	switch c.Kind {
 	case wire.FeedStart:
-		if f.begun && f.archive.end > 0 {
-			return broken("it begins at tick 0, and tick %d is the next", f.archive.end)
+		if f.begun {
+			return f.goOn(0)
 		}
 		f.archive.Begin(0)
-		if !f.begun {
-			f.beginning = &Beginning{Seed: c.Seed, Sum: c.State, HasSum: c.HasState}
-		}
-		f.follow()
+		f.beginning = &Beginning{Seed: c.Seed, Sum: c.State, HasSum: c.HasState}
+		f.follow(0)
 	case wire.FeedOn:
-		if !f.begun || c.First != f.archive.end {
-			return broken("it goes on from tick %d, and tick %d is the next", c.First, f.archive.end)
-		}
-		f.follow()
+		return f.goOn(c.First)
 	case wire.FeedState:
-		if f.begun && c.First < f.archive.end {
-			return broken("it has a state of tick %d, and tick %d is the next", c.First, f.archive.end)
+		if f.begun && c.First < f.used {
+			return broken("it has a state of tick %d, and tick %d is the next", c.First, f.used)
 		}
 		f.stage = receiving
 		r, err := transfer.NewReceiver(transfer.ReceiverConfig{MaxState: f.cfg.MaxState, Want: func(o wire.TransferOffer) error {
@@ -112,9 +108,19 @@ func (f *Follower) receiveFeed(c wire.Feed) error {
 	return nil
 }
 
-// follow says that inputs come from here on.
-func (f *Follower) follow() {
-	f.begun, f.stage = true, following
+// goOn has a feed go on from tick t. It may say again what is there, and does if another has
+// sent that: what has not been used yet can be taken back.
+func (f *Follower) goOn(t driftback.Tick) error {
+	if !f.begun || t < f.archive.Oldest() || t > f.archive.end {
+		return broken("it goes on from tick %d, and tick %d is the next", t, f.archive.end)
+	}
+	f.follow(t)
+	return nil
+}
+
+// follow says that inputs come from tick t on.
+func (f *Follower) follow(t driftback.Tick) {
+	f.begun, f.stage, f.next = true, following, t
 	f.cfg.Note(mesh.Event{Kind: mesh.FeedBegan, Peer: f.sources[f.at].peer, Tick: f.archive.end})
 }
 
@@ -135,7 +141,7 @@ func (f *Follower) receiveState(c wire.Control) error {
 	f.archive.Begin(offer.Tick)
 	f.used = offer.Tick
 	f.beginning = &Beginning{Tick: offer.Tick, Seed: f.seed, Sum: offer.Sum, HasSum: true, Blob: blob}
-	f.follow()
+	f.follow(offer.Tick)
 	return nil
 }
 
@@ -154,26 +160,47 @@ func (f *Follower) receivePacket(b []byte) error {
 	n := p.Runs[0].Count
 	for i := range p.Runs {
 		r := &p.Runs[i]
-		if int(r.Participant) != i || r.First != a.end || r.Count != n {
-			return broken("participant %d's inputs of %d ticks from tick %d on, and tick %d is the next", r.Participant, r.Count, r.First, a.end)
+		if int(r.Participant) != i || r.First != f.next || r.Count != n {
+			return broken("participant %d's inputs of %d ticks from tick %d on, and tick %d is the next", r.Participant, r.Count, r.First, f.next)
 		}
 	}
-	if a.end+driftback.Tick(n)-f.used > a.mask+1 {
-		return broken("inputs up to tick %d, and tick %d has not been used", a.end+driftback.Tick(n), f.used)
+	if f.next+driftback.Tick(n)-f.used > a.mask+1 {
+		return broken("inputs up to tick %d, and tick %d has not been used", f.next+driftback.Tick(n), f.used)
 	}
 	for i := range n {
-		for q := range p.Runs {
-			r := &p.Runs[q]
-			in, e := r.Inputs[i*a.stride:(i+1)*a.stride], r.Entry(i)
-			if !f.cfg.Valid(in) || e != 0 && !f.cfg.ValidEntry(r.Participant, e) {
-				return broken("participant %d's input for tick %d is none, or has an entry that it may not give", q, a.end)
-			}
-			a.Put(r.Participant, in, e)
+		if err := f.take(p.Runs, i); err != nil {
+			return err
 		}
-		a.Next()
 	}
 	for i, sum := range p.Sums.List {
 		a.PutSum(driftback.Tick(p.Sums.First+uint64(i)+1)*a.sums.every, sum)
 	}
+	return nil
+}
+
+// take takes the inputs of all participants for the next tick, the i-th of the runs.
+func (f *Follower) take(runs []wire.Run, i int) error {
+	a, t, known := f.archive, f.next, f.next < f.archive.end
+	for q := range runs {
+		r := &runs[q]
+		in, e := r.Inputs[i*a.stride:(i+1)*a.stride], r.Entry(i)
+		if !f.cfg.Valid(in) || e != 0 && !f.cfg.ValidEntry(r.Participant, e) {
+			return broken("participant %d's input for tick %d is none, or has an entry that it may not give", q, t)
+		}
+		known = known && a.same(r.Participant, t, in, e)
+	}
+	f.next++
+	if known {
+		return nil
+	}
+	if t < f.used {
+		return broken("its inputs for tick %d are not those that were used", t)
+	}
+	a.retract(t) // who fed before was cut off, and did not know
+	for q := range runs {
+		r := &runs[q]
+		a.Put(r.Participant, r.Inputs[i*a.stride:(i+1)*a.stride], r.Entry(i))
+	}
+	a.Next()
 	return nil
 }

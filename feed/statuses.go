@@ -60,7 +60,10 @@ func (f *Follower) receiveStatus(s wire.Status) error {
 	if int(s.Participant) >= len(f.archive.inputs) {
 		return broken("the status of participant %d, and there are %d", s.Participant, len(f.archive.inputs))
 	}
-	if !slices.Contains(f.archive.statuses, s) && s.Tick >= f.archive.first && s.Tick < f.used {
+	if slices.Contains(f.archive.statuses, s) {
+		return nil
+	}
+	if s.Tick >= f.archive.first && s.Tick < f.used {
 		return broken("participant %d was %v from tick %d on, and tick %d is the next", s.Participant, s.Status, s.Tick, f.used)
 	}
 	if !f.archive.PutStatus(s.Participant, s.Tick, s.Status) {

@@ -48,6 +48,16 @@ func (s *Sums) at(i uint64) (sum uint64, ok bool) {
 	return e.sum, e.next == i+1
 }
 
+// retract takes back those of the ticks beyond t.
+func (s *Sums) retract(t driftback.Tick) {
+	if s.every == 0 {
+		return
+	}
+	for end := uint64(t / s.every); s.end > end; s.end-- {
+		s.ring[(s.end-1)%uint64(len(s.ring))] = stampedSum{}
+	}
+}
+
 func (s *Sums) clear() {
 	clear(s.ring)
 	s.end = 0

@@ -31,6 +31,8 @@ const (
 	maxFaults   = 64
 	// beat is how often both sides speak when there is nothing new.
 	beat = 100 * time.Millisecond
+	// mostUnderWay is how many bytes of a state may be on their way at the most.
+	mostUnderWay = 512 << 10
 )
 
 // watcher is one peer that plays nobody.
@@ -273,7 +275,7 @@ func (f *Feeder) begin(w *watcher) error {
 		Offer: wire.TransferOffer{
 			ID: from.id, Tick: from.tick, Sum: from.sum, State: from.size, Log: from.log,
 		},
-		Source: from.source, Slice: f.portion(),
+		Source: from.source, Slice: f.portion(), Window: f.underWay(),
 	})
 	if err == nil {
 		w.sender.Up()
@@ -286,6 +288,13 @@ func (f *Feeder) begin(w *watcher) error {
 // and a low one has no bursts.
 func (f *Feeder) portion() int {
 	return min(max(f.cfg.Rate/64, transfer.DefaultChunk), transfer.DefaultSlice)
+}
+
+// underWay is how many bytes of a state may be on their way to a watcher: what its rate
+// comes to in a quarter of a second, so that a link with such a round trip reaches it, and no
+// more than transports have room for.
+func (f *Feeder) underWay() int {
+	return min(max(f.cfg.Rate/4, transfer.DefaultWindow), mostUnderWay)
 }
 
 // offer goes on handing over a state.

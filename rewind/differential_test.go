@@ -267,8 +267,9 @@ func TestALoopThatBeginsLateGoesWhereTheOneThatWasThereFromTheStartGoes(t *testi
 			t.Run(fmt.Sprint("from tick ", first, ", saved by ", name), func(t *testing.T) {
 				log, err := inputlog.New(inputlog.Config[uint16]{Participants: 2, Depth: 16, First: first})
 				require.NoError(t, err)
+				begins := want[first]
 				l, err := rewind.New(rewind.Config[world, uint16]{
-					Step: step, Initial: want[first], First: first, Inputs: log, Depth: 5, Save: policy,
+					Step: step, Initial: &begins, First: first, Inputs: log, Depth: 5, Save: policy,
 				})
 				require.NoError(t, err)
 				require.Equal(t, first, l.Next())

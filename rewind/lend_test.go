@@ -24,7 +24,8 @@ var start = world{Seen: [4]uint16{0, 0, 30, 40}}
 // newLent returns a loop that has run n ticks from start, and the world as each began.
 func newLent(t *testing.T, n int, save snapshot.Policy[world]) (*loop, *inputlog.Log[uint16], []world) {
 	t.Helper()
-	l, log := newLoop(t, 2, 8, func(c *rewind.Config[world, uint16]) { c.Save, c.Initial = save, start })
+	begins := start
+	l, log := newLoop(t, 2, 8, func(c *rewind.Config[world, uint16]) { c.Save, c.Initial = save, &begins })
 	w := start
 	all := []world{w}
 	for tick := range driftback.Tick(n) {

@@ -33,9 +33,9 @@ const never = driftback.Tick(1<<63 - 1)
 type Config[S any, I comparable] struct {
 	// Step advances the game by one tick.
 	Step driftback.Step[S, I]
-	// Initial is the world as tick First begins. It is assigned, so memory that it
-	// points to belongs to the loop from then on.
-	Initial S
+	// Initial is the world as tick First begins. It is not copied: the loop goes on with
+	// it, and it belongs to the loop from then on. nil: the zero value.
+	Initial *S
 	// First is the first tick to run: more than 0 for who comes to a match that goes on.
 	First driftback.Tick
 	// Inputs is the log to read inputs from. Its window must begin at tick First and be
@@ -85,7 +85,7 @@ type Loop[S any, I comparable] struct {
 
 	counts Counts
 	pass   driftback.Pass
-	state  S
+	state  *S
 }
 
 // New returns a loop that is about to run tick c.First.
@@ -117,6 +117,10 @@ func New[S any, I comparable](c Config[S, I]) (*Loop[S, I], error) {
 	if store == nil {
 		return nil, errors.New("rewind: Save returned neither a store nor an error; it must return one of them")
 	}
+	state := c.Initial
+	if state == nil {
+		state = new(S)
+	}
 	n := c.Inputs.Participants()
 	return &Loop[S, I]{
 		step:     c.Step,
@@ -130,7 +134,7 @@ func New[S any, I comparable](c Config[S, I]) (*Loop[S, I], error) {
 		oldest:   c.First,
 		earliest: never,
 		depth:    c.Depth,
-		state:    c.Initial,
+		state:    state,
 	}, nil
 }
 
@@ -145,7 +149,7 @@ func (l *Loop[S, I]) Oldest() driftback.Tick { return l.oldest }
 // between two calls, and write to it only before the first Advance. It is right
 // only as far as the guesses are, and between Supply and Settle it may rest on one
 // that is known to be wrong.
-func (l *Loop[S, I]) State() *S { return &l.state }
+func (l *Loop[S, I]) State() *S { return l.state }
 
 // Supply records the input that participant p really gave for tick t, in whatever
 // order inputs arrive. If a different one was guessed and has been used, the next
@@ -200,7 +204,7 @@ func (l *Loop[S, I]) Advance() (Span, error) {
 	if err := l.log.Inputs(t, l.in); err != nil {
 		return again, err
 	}
-	if err := l.save(l.place, t, &l.state); err != nil {
+	if err := l.save(l.place, t, l.state); err != nil {
 		return again, err
 	}
 	l.run(t)
@@ -231,7 +235,7 @@ func (l *Loop[S, I]) RewindTo(t driftback.Tick) error {
 			return err
 		}
 	case t < l.next:
-		if err := l.load(place, t, &l.state); err != nil {
+		if err := l.load(place, t, l.state); err != nil {
 			l.earliest = t // the state may be half of two; running t again makes it whole
 			return err
 		}
@@ -265,7 +269,7 @@ func (l *Loop[S, I]) Reconcile(t driftback.Tick, truth *S) (Span, error) {
 	l.oldest, l.truth = t, t
 	if t == l.next {
 		l.earliest = never
-		return Span{}, l.load(l.place, t, &l.state)
+		return Span{}, l.load(l.place, t, l.state)
 	}
 	l.earliest = t
 	return l.rerun(t, l.next)
@@ -285,7 +289,7 @@ func (l *Loop[S, I]) Snapshot(t driftback.Tick, into *S) error {
 	place := l.placeOf(t)
 	if t == l.next {
 		// The place of the tick about to run is free until Advance fills it.
-		if err := l.save(place, t, &l.state); err != nil {
+		if err := l.save(place, t, l.state); err != nil {
 			return err
 		}
 	}
@@ -310,14 +314,14 @@ func (l *Loop[S, I]) Lend(t driftback.Tick, to func(world *S)) error {
 		return nil
 	}
 	// The place of the tick about to run is free until Advance fills it.
-	if err := l.save(l.place, l.next, &l.state); err != nil {
+	if err := l.save(l.place, l.next, l.state); err != nil {
 		return err
 	}
-	err := l.load(l.placeOf(t), t, &l.state)
+	err := l.load(l.placeOf(t), t, l.state)
 	if err == nil {
 		l.lend(to)
 	}
-	if back := l.load(l.place, l.next, &l.state); back != nil {
+	if back := l.load(l.place, l.next, l.state); back != nil {
 		l.earliest = min(l.earliest, t) // the state may be half of two; running t again makes it whole
 		if err == nil {
 			err = back
@@ -328,7 +332,7 @@ func (l *Loop[S, I]) Lend(t driftback.Tick, to func(world *S)) error {
 
 func (l *Loop[S, I]) lend(to func(world *S)) {
 	l.running = true
-	to(&l.state)
+	to(l.state)
 	l.running = false
 }
 
@@ -337,7 +341,7 @@ func (l *Loop[S, I]) lend(to func(world *S)) {
 // by whoever runs to.
 func (l *Loop[S, I]) rerun(from, to driftback.Tick) (Span, error) {
 	place := l.placeOf(from)
-	if err := l.load(place, from, &l.state); err != nil {
+	if err := l.load(place, from, l.state); err != nil {
 		return Span{}, err
 	}
 	for t := from; ; {
@@ -350,7 +354,7 @@ func (l *Loop[S, I]) rerun(from, to driftback.Tick) (Span, error) {
 			break
 		}
 		place = l.after(place)
-		if err := l.save(place, t, &l.state); err != nil {
+		if err := l.save(place, t, l.state); err != nil {
 			return Span{}, err
 		}
 	}
@@ -367,7 +371,7 @@ func (l *Loop[S, I]) run(t driftback.Tick) {
 		l.fill(t, l.statuses)
 	}
 	l.pass.Begin(t, l.statuses)
-	l.step(&l.state, l.in, &l.pass)
+	l.step(l.state, l.in, &l.pass)
 	l.counts.Steps++
 	if l.ran != nil {
 		l.ran(&l.pass)

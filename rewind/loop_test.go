@@ -55,7 +55,7 @@ func TestNewRefusesWhatCannotWork(t *testing.T) {
 }
 
 func TestTheOwnerMaySetTheWorldUpBeforeTheFirstTick(t *testing.T) {
-	l, _ := newLoop(t, 1, 4, func(c *rewind.Config[world, uint16]) { c.Initial.Mixed = 3 })
+	l, _ := newLoop(t, 1, 4, func(c *rewind.Config[world, uint16]) { c.Initial = &world{Mixed: 3} })
 	require.Equal(t, world{Mixed: 3}, *l.State())
 	l.State().Mixed = 9
 	advance(t, l, 2)

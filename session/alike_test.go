@@ -219,7 +219,7 @@ func worldStep(w *world, in []input, pass *driftback.Pass) { step((*state)(w), i
 
 func TestEverySavingPolicyGivesTheSameHashes(t *testing.T) {
 	level := [4]int32{5, 2} // which no tick changes
-	want := playDuo(t, step, func(c *session.Config[state, input]) { c.Initial.Level = level })
+	want := playDuo(t, step, func(c *session.Config[state, input]) { c.Initial = &state{Level: level} })
 	requireEventful(t, want)
 	split := snapshot.Join(
 		snapshot.Part(func(w *world) *int64 { return &w.Ticks }, snapshot.Assign[int64]),
@@ -244,7 +244,7 @@ func TestEverySavingPolicyGivesTheSameHashes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := playDuo(t, worldStep, func(c *session.Config[world, input]) {
-				c.Initial.Level, c.Save = level, policies[c.Self]
+				c.Initial, c.Save = &world{Level: level}, policies[c.Self]
 			})
 			require.Equal(t, want.roots, got.roots)
 			for i := range got.stats {

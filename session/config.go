@@ -47,9 +47,10 @@ const (
 type Config[S any, I comparable] struct {
 	// Step advances the game by one tick. Required; alike.
 	Step driftback.Step[S, I]
-	// Initial is the world as tick 0 begins, unless Start changes it. It is
-	// assigned, so memory that it points to belongs to the session from then on.
-	Initial S
+	// Initial is the world as tick 0 begins, unless Start changes it; nil is the zero
+	// value. It is copied as assignment copies, once, so memory that its fields point to
+	// belongs to the session from then on.
+	Initial *S
 	// Start is called once, before the start states are compared, with a seed that
 	// every peer had a hand in. It may change the start state. Alike.
 	Start func(seed uint64, s *S)

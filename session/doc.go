@@ -3,7 +3,7 @@
 // call that a game makes from its own loop.
 //
 //	match, err := session.New(session.Config[State, Input]{
-//		Step: step, Initial: start, Transport: tr, Self: 0, Players: []driftback.Peer{0, 1},
+//		Step: step, Initial: &start, Transport: tr, Self: 0, Players: []driftback.Peer{0, 1},
 //		Match: id, Nonce: rand.Uint64(), InputDelay: 2,
 //	})
 //	for {

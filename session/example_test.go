@@ -79,14 +79,14 @@ func ExampleLockstep_Rematch() {
 	var told, playing [2]bool
 	config := func(self int, match, nonce uint64) session.Config[State, Input] {
 		return session.Config[State, Input]{
-			Step: step, Initial: picks[self], Self: driftback.Peer(self), Players: []driftback.Peer{0, 1},
+			Step: step, Initial: &picks[self], Self: driftback.Peer(self), Players: []driftback.Peer{0, 1},
 			Game: "duel", Match: match, Nonce: nonce + uint64(self), // in a game: rand.Uint64()
 		}
 	}
 	for self := range peers {
 		picks[self].Characters[self] = uint8(7 + self)
 		c := config(self, 1, 10)
-		c.Initial, c.Transport = State{}, net.Open(driftback.Peer(self)) // alike in the lobby
+		c.Initial, c.Transport = nil, net.Open(driftback.Peer(self)) // alike in the lobby
 		peers[self], _ = session.New(c)
 	}
 	for !playing[0] || !playing[1] {

@@ -84,6 +84,7 @@ func Join[S any, I comparable](c JoinConfig[S, I]) (*Joiner[S, I], error) {
 	if err = j.spectator.init(w); err != nil {
 		return nil, err
 	}
+	j.config.Initial = nil // the spectator has taken it
 	m, err := newLockstep(j.config)
 	if err != nil {
 		return nil, err

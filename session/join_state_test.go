@@ -25,18 +25,21 @@ func bigStep(s *bigState, in []input, pass *driftback.Pass) {
 	s.Ticks++
 }
 
-// bigMatch is a match of big states.
-type bigMatch struct {
+// bigMatch is a match of states that take long to be handed over.
+type bigMatch[S comparable] struct {
 	t       *testing.T
 	net     *loopback.Network
-	players []*session.Lockstep[bigState, input]
+	players []*session.Lockstep[S, input]
 	ends    []*loopback.Endpoint
 	script  script
 	away    map[driftback.Participant]driftback.Tick // from when on those that came back did not play
+	change  func(c *session.Config[S, input])
+	// ticks is called before each call of Tick of a player. It may be nil.
+	ticks func(i int)
 }
 
-func newBigMatch(t *testing.T, n int) *bigMatch {
-	m := &bigMatch{t: t, net: loopback.New(5), script: play(7), away: map[driftback.Participant]driftback.Tick{}}
+func newBigMatch[S comparable](t *testing.T, n int, change func(c *session.Config[S, input])) *bigMatch[S] {
+	m := &bigMatch[S]{t: t, net: loopback.New(5), script: play(7), away: map[driftback.Participant]driftback.Tick{}, change: change}
 	for i := range n {
 		end := m.net.Open(driftback.Peer(i))
 		s, err := session.New(m.config(i, n, end))
@@ -46,23 +49,38 @@ func newBigMatch(t *testing.T, n int) *bigMatch {
 	return m
 }
 
-func (m *bigMatch) config(i, n int, end *loopback.Endpoint) session.Config[bigState, input] {
-	c := session.Config[bigState, input]{
-		Step: bigStep, Transport: end, Self: driftback.Peer(i), Nonce: uint64(i + 1), FingerprintEvery: 60,
-		WhenLost: session.PlayOn, Rejoin: true, PeerTimeout: time.Second, WatchRate: 64 << 10,
+func (m *bigMatch[S]) config(i, n int, end *loopback.Endpoint) session.Config[S, input] {
+	c := session.Config[S, input]{
+		Transport: end, Self: driftback.Peer(i), Nonce: uint64(i + 1),
+		WhenLost: session.PlayOn, Rejoin: true, PeerTimeout: time.Second,
 	}
 	for q := range n {
 		c.Players = append(c.Players, driftback.Peer(q))
 	}
+	m.change(&c)
 	return c
 }
 
-func (m *bigMatch) turn(n int) {
+// impair sets the impairment of every direction of every link.
+func (m *bigMatch[S]) impair(im loopback.Impairment) {
+	for a := range m.players {
+		for b := range m.players {
+			if a != b {
+				require.NoError(m.t, m.net.Impair(driftback.Peer(a), driftback.Peer(b), im))
+			}
+		}
+	}
+}
+
+func (m *bigMatch[S]) turn(n int) {
 	for range n {
 		m.net.Advance(frame)
 		for i, s := range m.players {
 			if s == nil {
 				continue
+			}
+			if m.ticks != nil {
+				m.ticks(i)
 			}
 			if _, err := s.Tick(m.net.Now(), m.script(i, s.Stats().Tick)); err != nil {
 				require.ErrorIs(m.t, err, session.ErrFinished, "peer %d", i)
@@ -72,21 +90,24 @@ func (m *bigMatch) turn(n int) {
 }
 
 // crash ends a peer's process, and with it what the match knows of it.
-func (m *bigMatch) crash(i int) {
+func (m *bigMatch[S]) crash(i int) {
 	m.players[i] = nil
 	m.ends[i].Crash()
 }
 
 // comeBack brings a peer back: each frame is called until it is in.
-func (m *bigMatch) comeBack(i int, each func(frames int, j *session.Joiner[bigState, input])) {
+func (m *bigMatch[S]) comeBack(i int, change func(c *session.Config[S, input]), each func(frames int, j *session.Joiner[S, input])) {
 	m.t.Helper()
 	m.ends[i] = m.net.Open(driftback.Peer(i))
 	c := m.config(i, len(m.players), m.ends[i])
 	c.Nonce = 1000
-	j, err := session.Join(session.JoinConfig[bigState, input]{Config: c})
+	if change != nil {
+		change(&c)
+	}
+	j, err := session.Join(session.JoinConfig[S, input]{Config: c})
 	require.NoError(m.t, err)
 	for frames := 0; j.Session() == nil; frames++ {
-		require.Less(m.t, frames, 2500, "not let in")
+		require.Less(m.t, frames, 4000, "not let in")
 		each(frames, j)
 		m.turn(1)
 		_, err := j.Tick(m.net.Now())
@@ -95,27 +116,35 @@ func (m *bigMatch) comeBack(i int, each func(frames int, j *session.Joiner[bigSt
 	m.players[i] = j.Session()
 }
 
-func (m *bigMatch) finishAndCompare() {
+// finishAndCompare has the match finish, and holds every peer's last state to that of a
+// plain loop over the step which is given every input.
+func (m *bigMatch[S]) finishAndCompare() {
 	m.t.Helper()
 	at := driftback.Tick(0)
+	var first *session.Lockstep[S, input]
 	for _, s := range m.players {
 		if s != nil {
 			at = max(at, s.Stats().Tick+150)
-		}
-	}
-	oracle := &bigState{}
-	in, status := make([]input, len(m.players)), make([]driftback.Status, len(m.players))
-	var pass driftback.Pass
-	var first *session.Lockstep[bigState, input]
-	for _, s := range m.players {
-		if s != nil {
-			require.NoError(m.t, s.Finish(at))
 			if first == nil {
 				first = s
 			}
 		}
 	}
+	for _, s := range m.players {
+		if s != nil {
+			require.NoError(m.t, s.Finish(at))
+		}
+	}
 	m.turn(400)
+	oracle, c := new(S), m.config(0, len(m.players), m.ends[0])
+	if c.Initial != nil {
+		*oracle = *c.Initial
+	}
+	if c.Start != nil {
+		c.Start(0, oracle)
+	}
+	in, status := make([]input, len(m.players)), make([]driftback.Status, len(m.players))
+	var pass driftback.Pass
 	for t := range at {
 		for p := range in {
 			p := driftback.Participant(p)
@@ -127,7 +156,7 @@ func (m *bigMatch) finishAndCompare() {
 			}
 		}
 		pass.Begin(t, status)
-		bigStep(oracle, in, &pass)
+		c.Step(oracle, in, &pass)
 	}
 	for i, s := range m.players {
 		if s != nil {
@@ -138,18 +167,20 @@ func (m *bigMatch) finishAndCompare() {
 }
 
 func TestATransferThatIsInterruptedGoesOnFromAnother(t *testing.T) {
-	for name, interrupt := range map[string]func(m *bigMatch, feeder driftback.Peer){
-		"the sponsor crashes":          func(m *bigMatch, feeder driftback.Peer) { m.crash(int(feeder)) },
-		"the sponsor's link goes down": func(m *bigMatch, feeder driftback.Peer) { require.NoError(m.t, m.net.TakeDown(4, feeder)) },
-		"and comes up again": func(m *bigMatch, feeder driftback.Peer) {
+	for name, interrupt := range map[string]func(m *bigMatch[bigState], feeder driftback.Peer){
+		"the sponsor crashes":          func(m *bigMatch[bigState], feeder driftback.Peer) { m.crash(int(feeder)) },
+		"the sponsor's link goes down": func(m *bigMatch[bigState], feeder driftback.Peer) { require.NoError(m.t, m.net.TakeDown(4, feeder)) },
+		"and comes up again": func(m *bigMatch[bigState], feeder driftback.Peer) {
 			require.NoError(m.t, m.net.TakeDown(4, feeder))
 			m.turn(3)
 			require.NoError(m.t, m.net.BringUp(4, feeder))
 		},
-		"nothing": func(*bigMatch, driftback.Peer) {},
+		"nothing": func(*bigMatch[bigState], driftback.Peer) {},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := newBigMatch(t, 5)
+			m := newBigMatch(t, 5, func(c *session.Config[bigState, input]) {
+				c.Step, c.FingerprintEvery, c.WatchRate = bigStep, 60, 64<<10
+			})
 			m.turn(700)
 			m.crash(4)
 			m.turn(100)
@@ -158,7 +189,7 @@ func TestATransferThatIsInterruptedGoesOnFromAnother(t *testing.T) {
 			m.away[4] = cut
 			was, interrupted := driftback.Peer(0), 0
 			var before [4]uint64
-			m.comeBack(4, func(frames int, j *session.Joiner[bigState, input]) {
+			m.comeBack(4, nil, func(frames int, j *session.Joiner[bigState, input]) {
 				feeder, feeds := j.Feeder()
 				switch {
 				case frames == 0:

@@ -23,7 +23,19 @@ func New[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 	if m.mesh, err = mesh.New(m.meshConfig()); err != nil {
 		return nil, err
 	}
-	return m, m.beginAt(&beginning[S]{state: m.cfg.Initial, control: Control{Speed: NormalSpeed}})
+	return m, m.beginAt(&beginning[S]{state: m.cfg.takeInitial(), control: Control{Speed: NormalSpeed}})
+}
+
+// takeInitial returns a copy of the start state, and lets go of what it was copied from.
+// Beyond here a state is never passed, returned or kept in a variable by value: it may be
+// larger than a stack.
+func (c *Config[S, I]) takeInitial() *S {
+	s := new(S)
+	if c.Initial != nil {
+		*s = *c.Initial
+	}
+	c.Initial = nil
+	return s
 }
 
 // newLockstep returns a session without a mesh, and without a game that begins.
@@ -67,7 +79,7 @@ func (m *Lockstep[S, I]) meshConfig() mesh.Config {
 // beginning is where a session takes up the game.
 type beginning[S any] struct {
 	tick    driftback.Tick
-	state   S
+	state   *S // the session goes on with it
 	control Control
 	// archive has what is known of the ticks before; nil: there are none.
 	archive *feed.Archive
@@ -94,6 +106,9 @@ func (m *Lockstep[S, I]) beginAt(b *beginning[S]) (err error) {
 	m.lent, m.redo = m.fingerprint, m.loop.Redo
 	if m.kept.policy = c.Save; c.Save == nil {
 		m.kept.policy = snapshot.For[S]
+		if m.hasher != nil {
+			m.due = new(S)
+		}
 	}
 	m.supplied = slices.Repeat([]driftback.Tick{b.tick}, len(c.Players))
 	m.parts = make([]parts, len(c.Players))

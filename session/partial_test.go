@@ -27,7 +27,7 @@ func newLevelMatch(t testingT, policies [2]snapshot.Policy[state], change func(c
 	for i := range policies {
 		m.add(m.config(i, 2, func(c *session.Config[state, input]) {
 			c.Save = policies[i]
-			c.Initial.Level[0] = 3
+			c.Initial = &state{Level: [4]int32{3}}
 			c.Start = func(seed uint64, s *state) {
 				s.Level[1] = 1 + int32(seed%7)
 				if m.start == (state{}) {

@@ -41,7 +41,7 @@ type Lockstep[S any, I comparable] struct {
 	result    Result
 	waiting   []driftback.Participant
 	bytes     []byte // one input, encoded
-	due       S      // a state that is being fingerprinted, where Config.Save is nil
+	due       *S     // a state that is being fingerprinted, where Config.Save is nil
 	lent      func(*S)
 	advanced  uint64
 	stalled   uint64
@@ -304,8 +304,8 @@ func (m *Lockstep[S, I]) fingerprintDue() {
 		}
 		if m.cfg.Save != nil || t == m.loop.Next() {
 			m.check(m.loop.Lend(t, m.lent))
-		} else if m.check(m.loop.Snapshot(t, &m.due)); m.err == nil {
-			m.fingerprint(&m.due)
+		} else if m.check(m.loop.Snapshot(t, m.due)); m.err == nil {
+			m.fingerprint(m.due)
 		}
 	}
 }

@@ -63,7 +63,7 @@ func (m *Spectator[S, I]) Tick(now time.Duration) (Result, error) {
 func (m *Spectator[S, I]) take(b *feed.Beginning) {
 	control := Control{Speed: NormalSpeed}
 	if !m.begun && m.cfg.Start != nil {
-		m.cfg.Start(b.Seed, &m.state) // a state's bytes may leave out what no tick changes
+		m.cfg.Start(b.Seed, m.state) // a state's bytes may leave out what no tick changes
 	}
 	if b.Blob != nil {
 		if !m.canParse {
@@ -71,7 +71,7 @@ func (m *Spectator[S, I]) take(b *feed.Beginning) {
 			return
 		}
 		var err error
-		if control, err = m.bytes.parse(b.Blob, &m.state); err != nil {
+		if control, err = m.bytes.parse(b.Blob, m.state); err != nil {
 			m.fail(fmt.Errorf("%w: the state of tick %d as it was handed over: %w", ErrState, b.Tick, err))
 			return
 		}
@@ -129,7 +129,7 @@ func (m *Spectator[S, I]) run() {
 	m.archive.Statuses(t, m.status)
 	m.pass.Begin(t, m.status)
 	if !m.controls.run(t) {
-		m.cfg.Step(&m.state, m.in, &m.pass)
+		m.cfg.Step(m.state, m.in, &m.pass)
 	}
 	m.effects.ran(&m.pass)
 	m.controls.at(t).changes(m.note)
@@ -148,7 +148,7 @@ func (m *Spectator[S, I]) fingerprint() {
 	if m.feeder == nil || m.err != nil || !m.feeder.WantsState() {
 		return
 	}
-	if err := m.bytes.give(m.feeder, m.next, &m.state, sum, m.controls.at(m.next).begins); err != nil {
+	if err := m.bytes.give(m.feeder, m.next, m.state, sum, m.controls.at(m.next).begins); err != nil {
 		m.fail(err)
 	}
 }
@@ -183,7 +183,7 @@ func (m *Spectator[S, I]) sum() uint64 {
 	if m.hasher == nil {
 		return 0
 	}
-	sum := uint64(m.hasher.Sum(&m.state))
+	sum := uint64(m.hasher.Sum(m.state))
 	if err := m.hasher.Err(); err != nil {
 		m.fail(fmt.Errorf("%w: %w", ErrState, err))
 	}
@@ -223,7 +223,7 @@ func (m *Spectator[S, I]) Leave() { m.fail(ErrLeft) }
 
 // State returns the world as the next tick begins, which is final. It is borrowed: read it
 // at any time, never write to it, and copy what must outlast the next Tick.
-func (m *Spectator[S, I]) State() *S { return &m.state }
+func (m *Spectator[S, I]) State() *S { return m.state }
 
 // Control returns whether the match is paused, and its speed, as the next tick begins.
 // Call Tick as often as the speed says.

@@ -38,7 +38,8 @@ func newStateBytes[S any]() (c stateBytes[S], ok bool) {
 // AppendBinary makes all of them now, and h is not used.
 func (c *stateBytes[S]) source(h *held[S], s *S, log []byte) (from transfer.Source, size int, err error) {
 	if c.layout != nil {
-		h.slice, h.size, h.state, h.log = c.slice, c.layout.Size(), *s, append(h.log[:0], log...)
+		h.slice, h.size, h.log = c.slice, c.layout.Size(), append(h.log[:0], log...)
+		h.state = *s // alone: beside others it would be copied to the stack first
 		return h, h.size, nil
 	}
 	b, err := any(s).(encoding.BinaryAppender).AppendBinary(nil)

@@ -35,7 +35,7 @@ func TestAStateThatCannotBeFingerprintedEndsTheMatchWhateverTickItBegins(t *test
 		t.Run(name, func(t *testing.T) {
 			m, err := session.New(session.Config[brittle, input]{
 				Step:    func(b *brittle, _ []input, _ *driftback.Pass) { b.ticks = append(b.ticks, 1) },
-				Initial: brittle{fails: fails}, Players: []driftback.Peer{0}, FingerprintEvery: 4,
+				Initial: &brittle{fails: fails}, Players: []driftback.Peer{0}, FingerprintEvery: 4,
 			})
 			require.NoError(t, err)
 			require.NoError(t, m.Finish(6))

@@ -51,7 +51,7 @@ type Spectator[S any, I comparable] struct {
 	follower *feed.Follower
 	feeder   *feed.Feeder // nil: nobody watches by way of this one
 
-	state    S
+	state    *S
 	begun    bool
 	next     driftback.Tick
 	in       []I
@@ -95,7 +95,8 @@ func (m *Spectator[S, I]) init(c WatchConfig[S, I]) error {
 	if err != nil {
 		return err
 	}
-	m.cfg, m.state = c, c.Initial
+	m.state = c.takeInitial()
+	m.cfg = c
 	if m.rules, err = newRules(c.Config); err != nil {
 		return err
 	}
@@ -167,7 +168,7 @@ func (m *Spectator[S, I]) connect() (err error) {
 	if err != nil || c.MaxWatchers == 0 {
 		return err
 	}
-	m.bytes.ready(&m.state)
+	m.bytes.ready(m.state)
 	m.feeder, err = feed.NewFeeder(feed.FeederConfig{
 		Transport: c.Transport, Hello: hello, Archive: m.archive,
 		Most: c.MaxWatchers, Rate: c.WatchRate, Timeout: max(c.PeerTimeout, 0),

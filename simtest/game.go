@@ -54,15 +54,15 @@ func (g *Game[S, I]) workload(s *Scenario) func(p driftback.Participant, t drift
 	}
 }
 
-// start returns the world as tick 0 begins.
-func (g *Game[S, I]) start(seed uint64) (s S) {
+// start makes the world as tick 0 begins out of a new one, in place: only what Initial
+// returns passes over the stack, which may not have room for several worlds.
+func (g *Game[S, I]) start(seed uint64, s *S) {
 	if g.Initial != nil {
-		s = g.Initial()
+		*s = g.Initial()
 	}
 	if g.Start != nil {
-		g.Start(seed, &s)
+		g.Start(seed, s)
 	}
-	return s
 }
 
 // WitnessInput is what a participant of [Witness] presses: any bits. It is larger than

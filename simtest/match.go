@@ -289,14 +289,16 @@ func (p *peer[S, I]) config() session.Config[S, I] {
 		Buggify: p.sites, History: m.s.History, MaxWatchers: m.s.watchers(int(p.self)),
 		Start: func(seed uint64, s *S) {
 			// What Save leaves out is in what a confirmed state is copied to already.
-			p.seed, p.begun, p.state = seed, true, m.game.start(seed)
+			p.seed, p.begun = seed, true
+			m.game.start(seed, &p.state)
 			if m.game.Start != nil {
 				m.game.Start(seed, s)
 			}
 		},
 	}
 	if m.game.Initial != nil {
-		c.Initial = m.game.Initial()
+		initial := m.game.Initial()
+		c.Initial = &initial
 	}
 	if m.s.PeerTimeout != 0 {
 		c.PeerTimeout = m.s.PeerTimeout.Duration()

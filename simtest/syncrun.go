@@ -101,21 +101,23 @@ type stepper[S any] func(s *S, t driftback.Tick) (raised, confirmed []driftback.
 
 // world returns a new world, after the ticks below end.
 func (r *rehearsal[S, I]) world(end driftback.Tick, step stepper[S]) *S {
-	s := r.game.start(r.s.Seed)
+	s := new(S)
+	r.game.start(r.s.Seed, s)
 	for t := range end {
-		step(&s, t)
+		step(s, t)
 	}
-	return &s
+	return s
 }
 
 // departs does a whole run and returns the first tick that comes to another state or raises
 // other effects than the first run, and which of the two; −1: none.
 func (r *rehearsal[S, I]) departs(step stepper[S]) (t driftback.Tick, effects bool) {
-	s := r.game.start(r.s.Seed)
+	s := new(S)
+	r.game.start(r.s.Seed, s)
 	for t := range driftback.Tick(len(r.inputs)) {
-		raised, confirmed := step(&s, t)
+		raised, confirmed := step(s, t)
 		switch was := &r.ref[t]; {
-		case r.hasher.Sum(&s) != r.ref[t+1].sum:
+		case r.hasher.Sum(s) != r.ref[t+1].sum:
 			return t, false
 		case !slices.Equal(raised, was.raised) || !slices.Equal(confirmed, was.confirmed):
 			return t, true

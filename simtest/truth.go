@@ -35,7 +35,7 @@ type tickTruth struct {
 // begin starts the oracle from the seed on which the peers agreed.
 func (t *truth[S, I]) begin(seed uint64) {
 	t.begun, t.seed, t.run = true, seed, t.fresh()
-	t.run.state = t.game.start(seed)
+	t.game.start(seed, &t.run.state)
 	t.ticks = append(t.ticks, tickTruth{sum: t.hasher.Sum(&t.run.state), begins: t.run.now})
 }
 
@@ -72,7 +72,7 @@ func (t *truth[S, I]) again(n driftback.Tick, other fingerprint.Sum) (state *S, 
 	same = true
 	for range 8 {
 		o := t.fresh()
-		o.state = t.game.start(t.seed)
+		t.game.start(t.seed, &o.state)
 		for o.next < n {
 			o.run()
 		}

@@ -204,7 +204,7 @@ func (w *watcher[S, I]) open(at time.Duration) error {
 	c := session.WatchConfig[S, I]{Config: p.config(), Delay: w.is.Delay}
 	nonce := random(m.s.Seed, streamWatchers, uint64(w.self))
 	c.Self, c.Transport, c.Nonce, c.Buggify = w.self, w.end, nonce.Uint64()|1<<63, nil
-	c.InputDelay, c.Redundancy, c.PublishEvery, c.MaxWatchers = 1, 0, 0, m.s.watchers(int(w.self))
+	c.InputDelay, c.PublishEvery, c.Redundancy, c.MaxWatchers = 1, 0, 0, m.s.watchers(int(w.self))
 	c.PeerTimeout, c.JoinTimeout = m.s.watchTimeout(), watchJoin
 	start := m.game.Start
 	c.Start = func(seed uint64, s *S) {

@@ -101,7 +101,8 @@ func (p *peer[S, I]) begin() error {
 		looks[side] = k.Look
 	}
 	p.choosing = nil
-	if err := p.follow(p.game.Picks.Wear(looks)); err != nil {
+	start := p.game.Picks.Wear(looks)
+	if err := p.follow(&start); err != nil {
 		return err
 	}
 	return p.setEnd()
@@ -115,12 +116,11 @@ func (p *peer[S, I]) chooseAgain() error {
 		c.picks[side].Look = look
 	}
 	p.choosing = c
-	var nothing S
-	return p.follow(nothing)
+	return p.follow(nil)
 }
 
 // follow goes on to another session over the same links.
-func (p *peer[S, I]) follow(initial S) error {
+func (p *peer[S, I]) follow(initial *S) error {
 	c := p.config()
 	c.Initial = initial
 	next, err := p.match.Rematch(c)
