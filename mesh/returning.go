@@ -91,7 +91,7 @@ func (m *Mesh) returnsAs(l *link, h wire.Hello) {
 		m.sendControl(l, wire.Leave{Reason: LeaveRefused, Text: Sendable(err.Error())})
 		return
 	}
-	l.view.fresh, l.view.hello, l.view.apply = true, h, nil
+	l.view.fresh, l.view.hello, l.view.apply, l.silence = true, h, nil, 0
 	m.feed(l, &h)
 }
 
@@ -122,6 +122,9 @@ func (m *Mesh) unfeed(l *link, why error) {
 // receiveReturning takes a message of a peer that comes back, or has been let in and has
 // sent no packet yet, and reports whether it was not for the match.
 func (m *Mesh) receiveReturning(l *link, msg transport.Message) (taken bool) {
+	if l.view.fresh {
+		l.silence = 0
+	}
 	switch msg.Kind {
 	case transport.Up, transport.Down:
 		m.unfeed(l, msg.Err)
@@ -309,14 +312,14 @@ func (m *Mesh) goAlone(l *link) {
 	m.install(value, m.cfg.Self)
 }
 
-// waitsAlone reports whether this peer is the only member, and nobody is there who comes
-// back: it does not go on by itself.
+// waitsAlone reports whether this peer is the only member, and nobody has been heard of late
+// who comes back: it does not go on by itself.
 func (m *Mesh) waitsAlone() bool {
 	if !m.cfg.Rejoin || m.phase != Playing || len(m.links) == 0 || m.views.members.Len() > 1 {
 		return false
 	}
 	for i := range m.links {
-		if l := &m.links[i]; l.up && l.view.fresh {
+		if l := &m.links[i]; l.up && l.view.fresh && m.hears(l) {
 			return false
 		}
 	}

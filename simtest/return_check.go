@@ -213,7 +213,8 @@ func (p *peer[S, I]) checkReturned(r *session.Result) {
 		p.breaks(RuleReturn, p.next, "in view %d participants play from the ticks %d on, and it was told of %d", p.view.number, p.view.joined, p.returned)
 	}
 	if now := m.net.Now(); r.Phase == session.Advanced && len(p.view.peers()) == 1 && m.disturbing == 0 &&
-		now > max(m.there, p.entered, m.outlook.quiet)+time.Second/2+10*m.s.late().Duration() {
+		m.s.PeerTimeout > 0 &&
+		now > max(m.there, p.entered)+m.s.PeerTimeout.Duration()*5/8+10*m.s.late().Duration() {
 		p.breaks(RuleReturn, p.next, "it plays on alone, and for %v nobody has been there who comes back", now-m.there)
 	}
 	if p.from > 0 && r.Phase == session.Advanced {
