@@ -7,6 +7,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -109,8 +111,8 @@ func (p *Process) OneSentence(name, contains string) {
 	require.Contains(p.t, text, contains)
 }
 
-// Children returns the process ids of the process's children. The test is skipped on
-// systems that do not tell.
+// Children returns the process ids of the process's children, in the order in which they
+// were started. The test is skipped on systems that do not tell.
 func (p *Process) Children() (pids []int) {
 	p.t.Helper()
 	if runtime.GOOS != "linux" {
@@ -126,7 +128,23 @@ func (p *Process) Children() (pids []int) {
 			pids = append(pids, pid)
 		}
 	}
+	// The lists are of threads, any of which may have started the one or the other child.
+	slices.SortFunc(pids, func(a, b int) int { return cmp.Or(cmp.Compare(started(a), started(b)), cmp.Compare(a, b)) })
 	return pids
+}
+
+// started returns when a process was started, in the kernel's hundredths of a second, or 0
+// for one that is gone.
+func started(pid int) int {
+	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, _ := strings.Cut(string(b), ") ") // behind the name, which may hold anything
+	fields := strings.Fields(rest)
+	const startTime = 22 - 3 // of the fields in proc(5), of which rest begins with the third
+	if len(fields) <= startTime {
+		return 0
+	}
+	at, _ := strconv.Atoi(fields[startTime])
+	return at
 }
 
 // Running says whether a process of this id runs, on Linux.
