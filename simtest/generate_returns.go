@@ -2,14 +2,14 @@ package simtest
 
 import "slices"
 
-// returns lets peers of some scenarios come back as another process, after they have crashed
-// or left. It draws from a sequence of its own.
+// returns lets peers come back as another process, after they have crashed or left, where the
+// shape asks for it. It draws from a sequence of its own.
 func (g *generator) returns() {
-	g.faults = &draw{random(g.s.Seed, streamReturns, 0)}
-	d, s := g.faults, &g.s
-	if !g.of.Returns && !d.Chance(1, 6) {
+	if !g.of.Returns {
 		return
 	}
+	g.faults = &draw{random(g.s.Seed, streamReturns, 0)}
+	d, s := g.faults, &g.s
 	if len(s.Peers) == 2 && s.hasNature(ends) {
 		return // nobody would be left to come back to
 	}

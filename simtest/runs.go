@@ -41,14 +41,6 @@ func newRuns[S any, I comparable](p *peer[S, I]) *runs[S, I] {
 	return r
 }
 
-// around returns the step with this watch before it.
-func (r *runs[S, I]) around(step driftback.Step[S, I]) driftback.Step[S, I] {
-	return func(s *S, in []I, pass *driftback.Pass) {
-		r.run(in, pass)
-		step(s, in, pass)
-	}
-}
-
 func (r *runs[S, I]) run(in []I, pass *driftback.Pass) {
 	p, t := r.p, pass.Tick()
 	again := t < p.next

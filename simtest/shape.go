@@ -18,7 +18,8 @@ type Shape struct {
 	Players int
 	// Ticks is how many ticks a match has at least, up to MaxShapeTicks.
 	Ticks int
-	// Returns has peers come back as other processes in every match in which they can.
+	// Returns has peers come back as other processes in every match in which they can;
+	// otherwise none does.
 	Returns bool
 }
 

@@ -10,7 +10,7 @@ import (
 
 func TestAShapeHasItsPlayersAndItsTicks(t *testing.T) {
 	for players := 2; players <= 16; players++ {
-		shape := simtest.Shape{Players: players, Ticks: 600}
+		shape := simtest.Shape{Players: players, Ticks: 600, Returns: true}
 		require.NoError(t, shape.Validate())
 		alone, couch := 0, 0
 		kinds := map[simtest.Kind]int{}
