@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -81,9 +82,11 @@ func texts[S ~string](list []S) (texts []string) {
 
 // What a kind needs, as the page says, is what makes a valid fault of it, and all of it.
 func TestTheSimtestPageSaysWhatEachKindNeeds(t *testing.T) {
+	returns := []simtest.Kind{simtest.Restart, simtest.Reopen, simtest.Return}
 	valid := func(f simtest.Fault) error {
 		return simtest.Scenario{
 			Version: simtest.Version, Ticks: 100, Frame: 16_667, Hold: 1, PeerTimeout: simtest.MinPeerTimeout,
+			PlayOn: slices.Contains(returns, f.Kind), Rejoin: slices.Contains(returns, f.Kind),
 			Peers:  []simtest.Peer{{Plays: []int{0}}, {Plays: []int{1}}, {Plays: []int{2}}},
 			Faults: []simtest.Fault{f},
 		}.Validate()

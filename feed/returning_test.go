@@ -86,6 +86,25 @@ func TestAPlayerThatComesBackHearsWhatIsNotForIt(t *testing.T) {
 	require.False(t, over)
 }
 
+// It has been let in by a view of which this peer has not heard yet, and plays.
+func TestAPlayerThatHasComeBackMaySendInputsAlready(t *testing.T) {
+	p, hello := newReturning(t, 0)
+	hello()
+	played := wire.Packet{Tag: 77, Runs: []wire.Run{{Participant: 2, Count: 1, Inputs: []byte{1, 2}}}}
+	b, err := played.Append(nil, 2)
+	require.NoError(t, err)
+	for range 100 { // more than what would have it dropped
+		p.feeder.Receive(transport.Message{Kind: transport.Datagram, From: 9, Data: b})
+		p.turn()
+	}
+	for range 300 {
+		p.play(1)
+		p.turn()
+	}
+	p.requireAlike()
+	require.Empty(t, p.refused)
+}
+
 func TestAPlayerThatComesBackWaitsWhileAnotherFeedsIt(t *testing.T) {
 	p, hello := newReturning(t, 0)
 	hello()

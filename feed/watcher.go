@@ -124,8 +124,10 @@ func (f *Feeder) receivePacket(w *watcher, b []byte) {
 	case w.phase < greeted:
 		f.fault(w, mesh.Early)
 		return
-	case w.phase > wanting && tag != w.tag:
-		w.silence = 0 // it has not heard yet that the feed has begun anew
+	case tag != w.tag && (w.phase > wanting || f.cfg.Players.Has(w.peer)):
+		// It has not heard yet that the feed has begun anew, or plays already in a view of
+		// which nobody here has heard.
+		w.silence = 0
 		return
 	case p.Parse(b, f.archive.stride) != nil:
 		f.fault(w, mesh.Malformed)

@@ -56,7 +56,7 @@ type Log[I comparable] struct {
 	// the zero input.
 	newest []stamped[I]
 	// edge is the row of tick oldest-1, from which a guess at the window's edge is
-	// made. It is all zero until something has been forgotten.
+	// made. It is all zero until something has been forgotten, unless Before gave it.
 	edge        []I
 	confirmedOf []driftback.Tick
 	predict     func(last I, age int) I
@@ -270,6 +270,18 @@ func (l *Log[I]) Peek(p driftback.Participant, t driftback.Tick) (in I, confirme
 		return in, false, false
 	}
 	return l.rows[at*l.n+int(p)], m.held&bit != 0, true
+}
+
+// Before gives what the participants did on the tick before the window, from which is guessed
+// until something newer is confirmed: for who comes to a match that goes on. It is called
+// before anything is confirmed.
+func (l *Log[I]) Before(row []I) {
+	copy(l.edge, row)
+	for p := range l.newest {
+		if n := &l.newest[p]; n.tick == l.oldest-1 {
+			n.in = l.edge[p]
+		}
+	}
 }
 
 // Forget drops the ticks below before and moves the window up to it. Only what is

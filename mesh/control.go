@@ -25,6 +25,10 @@ const (
 // broken, hostile or of another version: they end a match that has not begun,
 // and are dropped and counted in one that has.
 func (m *Mesh) receiveControl(l *link, b []byte) {
+	if _, packet := wire.TagOf(b); packet && m.cfg.Rejoin && m.agreed {
+		m.refuse(OtherMatch) // what is left of a feed: of this peer's, or of the other's
+		return
+	}
 	c, err := wire.ParseControl(b)
 	if err != nil {
 		m.refuse(Malformed)
@@ -89,6 +93,10 @@ func (m *Mesh) receiveControl(l *link, b []byte) {
 		m.receiveWelcome(l, c)
 	case wire.Apply: // it is in already
 	default: // a transfer, and nobody here has one
+		if m.cfg.Rejoin {
+			m.refuse(OtherMatch) // any more
+			return
+		}
 		m.refuse(Malformed)
 	}
 }
@@ -115,7 +123,9 @@ func (m *Mesh) sendOwed() {
 		if m.phase == Joining && l.past.known {
 			m.agreeIfAll()
 		}
-		m.pay(l, owesStart, func() wire.Control { return m.start.msg })
+		if l.greeted { // until then it may be another process than the start is for
+			m.pay(l, owesStart, func() wire.Control { return m.start.msg })
+		}
 		m.pay(l, owesDisagree, func() wire.Control { return m.dispute.msg() })
 		m.pay(l, owesFinish, func() wire.Control { return m.finish.msg })
 	}

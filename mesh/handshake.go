@@ -57,6 +57,12 @@ func (m *Mesh) receiveHello(l *link, h wire.Hello) {
 		l.greeted = false // who came back over a link that was up takes it for the old process's
 	}
 	switch {
+	case l.greeted && same && m.phase == Playing && (comesBack(&h) || m.from != 0 && l.hello.Settings == nil):
+		// Who comes back says so until it is let in, and its first packet may overtake the last
+		// of them. What its own peers say to it may come when one of them has let it in.
+		l.hello = &h
+		m.hear(l)
+		return
 	case l.greeted && (same || matchIn(&h) == l.past || m.phase != Ended && !l.finished && !l.left && !l.view.left):
 		// One hello for each time the link comes up, and one more when the peer is through:
 		// whoever goes on before that leaves first.

@@ -364,7 +364,15 @@ func (p *player) watch() {
 		}
 		return
 	}
-	if p.match.now-p.applied >= repeatEvery && !p.mute {
+	if p.mute {
+		for peer := range driftback.Peer(len(p.table.players)) {
+			if p.up[peer] {
+				p.Send(peer, []byte{0}) // of its feed, for the floor above
+			}
+		}
+		return
+	}
+	if p.match.now-p.applied >= repeatEvery {
 		p.applied = p.match.now
 		for peer := range driftback.Peer(len(p.table.players)) {
 			if p.up[peer] {

@@ -202,7 +202,7 @@ func TestAProcessThatComesBackBeforeTheOldOneIsCut(t *testing.T) {
 }
 
 func TestTheOtherOfTwoComesBack(t *testing.T) {
-	for _, told := range []bool{false, true} {
+	for _, lost := range []string{"", "its link is down", "nobody is told"} {
 		tb := newTable(t, 2, func(c *Config) { c.RejoinGrace = 5 * time.Second })
 		tb.turns(50)
 		tb.crash(1)
@@ -218,10 +218,12 @@ func TestTheOtherOfTwoComesBack(t *testing.T) {
 		tb.turns(50)
 		require.Equal(t, 1, a.mesh.View())
 		require.Greater(t, a.mesh.Confirmed(), stopped+30, "it plays on while the other watches")
-		if told {
+		if lost != "" {
 			tb.crash(1)
-			a.inbox = append(a.inbox, transport.Message{Kind: transport.Down, From: 1})
-			tb.turns(20)
+			if lost == "its link is down" {
+				a.inbox = append(a.inbox, transport.Message{Kind: transport.Down, From: 1})
+			}
+			tb.turns(40)
 			stopped = a.mesh.Confirmed()
 			tb.turns(50)
 			require.LessOrEqual(t, a.mesh.Confirmed(), stopped+playWindow)

@@ -30,12 +30,14 @@ type returning struct {
 	hello wire.Hello
 	apply *wire.Apply
 	// awaits: it has been let in, in the view since, and none of its packets has come;
-	// blank: nor has its word for what it holds. It is told nothing but welcome, last at
+	// blank has a bit for each of our participants for whom its word for what it holds has not
+	// come either: not every packet has it. It is told nothing but welcome, last at
 	// welcomedAt.
-	awaits, blank bool
-	since         uint64
-	welcome       wire.Welcome
-	welcomedAt    time.Duration
+	awaits     bool
+	blank      uint16
+	since      uint64
+	welcome    wire.Welcome
+	welcomedAt time.Duration
 	// fed: the floor above has been given its messages since the link came up.
 	fed bool
 	// As a member, whom it would let in, and whether it waits for a view because of one.
@@ -89,7 +91,7 @@ func (m *Mesh) returnsAs(l *link, h wire.Hello) {
 		m.sendControl(l, wire.Leave{Reason: LeaveRefused, Text: Sendable(err.Error())})
 		return
 	}
-	l.view.fresh, l.view.hello, l.view.apply = true, h, nil
+	l.view.fresh, l.view.hello, l.view.apply, l.silence = true, h, nil, 0
 	m.feed(l, &h)
 }
 
@@ -120,6 +122,9 @@ func (m *Mesh) unfeed(l *link, why error) {
 // receiveReturning takes a message of a peer that comes back, or has been let in and has
 // sent no packet yet, and reports whether it was not for the match.
 func (m *Mesh) receiveReturning(l *link, msg transport.Message) (taken bool) {
+	if l.view.fresh {
+		l.silence = 0
+	}
 	switch msg.Kind {
 	case transport.Up, transport.Down:
 		m.unfeed(l, msg.Err)
@@ -197,15 +202,15 @@ func (m *Mesh) comes(l *link) {
 // if that is still to be had.
 func (m *Mesh) takeWord(l *link, p *wire.Packet) {
 	m.comes(l)
-	if !l.view.blank {
+	if l.view.blank == 0 {
 		return
 	}
-	l.view.blank = false
 	for _, a := range p.Acks {
 		i := slices.Index(m.own, a.Participant)
-		if i < 0 || a.Next > m.histories[a.Participant].held {
+		if i < 0 || l.view.blank>>i&1 == 0 || a.Next > m.histories[a.Participant].held {
 			continue
 		}
+		l.view.blank &^= 1 << i
 		if a.Next < m.histories[a.Participant].oldest() {
 			m.leaves(l, nil) // it can never come on
 			return
@@ -224,7 +229,7 @@ func (m *Mesh) renew(l *link, j *wire.Join) {
 		owed: l.owed & owesHello, mail: mail{said: here, met: here},
 		acked: l.acked, told: l.told, sent: l.sent, meter: meter{next: l.meter.next}, stats: l.stats, prints: l.prints,
 		view: linkView{known: m.views.number, shared: l.view.shared, returning: returning{
-			awaits: true, blank: true, since: m.views.number, welcomedAt: -repeatEvery, fed: before.fed,
+			awaits: true, blank: 1<<len(m.own) - 1, since: m.views.number, welcomedAt: -repeatEvery, fed: before.fed,
 		}},
 	}
 	if here {
@@ -307,14 +312,14 @@ func (m *Mesh) goAlone(l *link) {
 	m.install(value, m.cfg.Self)
 }
 
-// waitsAlone reports whether this peer is the only member, and nobody is there who comes
-// back: it does not go on by itself.
+// waitsAlone reports whether this peer is the only member, and nobody has been heard of late
+// who comes back: it does not go on by itself.
 func (m *Mesh) waitsAlone() bool {
 	if !m.cfg.Rejoin || m.phase != Playing || len(m.links) == 0 || m.views.members.Len() > 1 {
 		return false
 	}
 	for i := range m.links {
-		if l := &m.links[i]; l.up && l.view.fresh {
+		if l := &m.links[i]; l.up && l.view.fresh && m.hears(l) {
 			return false
 		}
 	}

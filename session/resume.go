@@ -49,7 +49,15 @@ func (j *Joiner[S, I]) resume(w *wire.Welcome) (*Lockstep[S, I], error) {
 	}
 	m.give(from.archive, from.next)
 	m.begun = true
-	return m, m.beginAt(&beginning[S]{tick: from.next, state: from.state, control: from.Control(), archive: from.archive})
+	if err := m.beginAt(&beginning[S]{tick: from.next, state: from.state, control: from.Control(), archive: from.archive}); err != nil {
+		return nil, err
+	}
+	before := make([]I, len(m.cfg.Players))
+	for p := range before {
+		before[p], _ = from.Input(driftback.Participant(p), from.next-1)
+	}
+	m.log.Before(before)
+	return m, nil
 }
 
 // give gives the mesh what this peer was fed with for the ticks before t: one who is lost

@@ -48,13 +48,19 @@ func (m *match[S, I]) apply(c change) {
 	}
 	for _, i := range c.peers {
 		m.peers[i].befall(c.fault, c.on)
+		if p := m.coming[i]; p != nil {
+			p.befall(c.fault, c.on)
+		}
+		if !c.on && kindTraits[f.Kind].nature == comes {
+			m.comeBack(i, c.fault)
+		}
 	}
 }
 
 // disturb notes when a fault that passes is on.
 func (m *match[S, I]) disturb(on bool, k Kind) {
 	switch {
-	case kindTraits[k].nature == ends:
+	case kindTraits[k].nature == ends || kindTraits[k].nature == comes:
 	case on:
 		m.disturbing++
 	default:
@@ -95,11 +101,14 @@ func (p *peer[S, I]) befall(fault int, on bool) {
 		p.skewed = append(p.skewed, fault)
 	case kind == Skew:
 		p.skewed = slices.DeleteFunc(p.skewed, func(f int) bool { return f == fault })
-	case kind == Leave || kind == Halt:
+	case p.comes != nil && kindTraits[kind].nature != passes:
+		p.comes.befall(kind, on)
+	case !on:
+	case kind == Leave || kind == Halt || kind == Return:
 		p.bids = append(p.bids, fault)
-	case kind == Crash && !p.gone:
+	case (kind == Crash || kind == Restart || kind == Reopen) && !p.gone:
 		if p.err == nil {
-			p.m.happens[fault] = true
+			p.m.happens[fault] = kind == Crash
 			p.m.gone(p.self, true)
 		}
 		p.gone = true

@@ -117,7 +117,7 @@ func (p *peer[S, I]) checkEnd() {
 		p.breaks(RuleEnd, p.next, "%s", wrong)
 		return
 	}
-	m.gone(p.self, m.s.has(Crash, Down))
+	m.gone(p.self, m.s.has(Crash, Down) || m.s.hasNature(comes))
 }
 
 // wrongEnd returns in words what is wrong with a peer's end, or "".
@@ -148,7 +148,7 @@ func (m *match[S, I]) wrongWord(told *session.ToldError) string {
 	if int(told.Peer) >= len(m.peers) {
 		return fmt.Sprintf("there is no peer %d: %v", told.Peer, told)
 	}
-	source := m.peers[told.Peer].err
+	source := m.endOf(told)
 	for _, t := range tells {
 		if source != nil && t.teller(source) {
 			undecided := m.s.playsOn() && is(session.ErrPeerLost)(source) && strings.Contains(told.Words, "no decision is reached")

@@ -62,6 +62,7 @@ func (p *peer[S, I]) check(r *session.Result, err error) {
 	p.checkControl()
 	p.believe()
 	p.checkFingerprints()
+	p.checkReturned(r)
 	p.runs.waits(r)
 	p.checkLimit(r)
 	p.checkOutside()
@@ -78,6 +79,8 @@ func (p *peer[S, I]) checkOrder(r *session.Result, final driftback.Tick) {
 	if r.Phase == session.Advanced || r.Phase == session.Ended && r.Tick == p.next+1 {
 		advanced = 1
 		p.checkTaken(r)
+	} else if p.from > 0 && r.Phase != session.Stalled {
+		advanced = p.caughtUp(r)
 	}
 	if !p.playing && (r.Phase == session.Advanced || r.Phase == session.Stalled) {
 		p.playing = true
@@ -112,7 +115,7 @@ func (p *peer[S, I]) checkInputs() {
 			}
 			want := p.truth.input(q, t)
 			switch {
-			case t >= p.view.cuts[q] && in == want:
+			case p.view.status(q, t) == driftback.Replaced && in == want:
 			case t >= owner.published(q):
 				p.breaks(RuleInput, t, "it has confirmed %+v of participant %d, who has pressed nothing from tick %d on", in, q, owner.published(q))
 			case in != want:
@@ -174,11 +177,11 @@ func (p *peer[S, I]) checkFingerprints() {
 			p.breaks(RuleFingerprint, p.root, "it is %v and in truth %v", sum, want)
 		}
 	}
-	if stats.Agreed < p.agreed || stats.Agreed > p.final {
+	if stats.Agreed < p.agreed || stats.Agreed > max(p.final, p.from) {
 		p.breaks(RuleFingerprint, stats.Agreed, "all agreed on tick %d and now on %d, with tick %d confirmed", p.agreed, stats.Agreed, p.final)
 	}
 	for _, q := range m.peers {
-		if stats.Agreed >= q.root && p.view.members[q.self] {
+		if stats.Agreed > p.from && stats.Agreed >= q.due() && p.view.members[q.self] {
 			p.breaks(RuleFingerprint, stats.Agreed, "it says that all agree, and peer %d has not come to it", q.self)
 		}
 	}

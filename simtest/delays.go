@@ -146,7 +146,12 @@ func (p *peer[S, I]) presses(q int) I {
 }
 
 // published returns the first tick for which participant q has pressed nothing.
-func (p *peer[S, I]) published(q int) driftback.Tick { return p.m.published[q].before(p.next) }
+func (p *peer[S, I]) published(q int) driftback.Tick {
+	if from := p.m.newest().joined[q]; from > p.from {
+		return from // its place is another process's, which has not begun
+	}
+	return max(p.m.published[q].before(p.next), p.from)
+}
 
 // checkTaken checks for which ticks the inputs were published that were read before the tick
 // that has run.

@@ -44,7 +44,7 @@ func (s *Scenario) validateFaults() error {
 		if err := s.validateFault(i, f); err != nil {
 			return err
 		}
-		if f.Kind == Crash {
+		if f.Kind == Crash || kindTraits[f.Kind].nature == comes {
 			for _, p := range f.From {
 				crashed[p] = true
 			}
@@ -107,6 +107,8 @@ func (s *Scenario) validateFault(i int, f Fault) error {
 		return fmt.Errorf("simtest: fault %d (%s) is between no two peers", i, f.Kind)
 	case f.Kind == Diverge:
 		return s.validateDiverge(i, f)
+	case kindTraits[f.Kind].nature == comes && !s.Rejoin:
+		return fmt.Errorf("simtest: fault %d (%s) and rejoin is not set: nobody could come back", i, f.Kind)
 	case f.Kind == Down && s.PeerTimeout == 0:
 		return fmt.Errorf("simtest: fault %d (down) and peerTimeout is 0: a last word that is lost with the link would be waited for without end", i)
 	}
@@ -196,7 +198,7 @@ func (s *Scenario) changes() []change {
 		case Diverge: // its time is a tick
 		case Equivocate, Misreport: // what has been told is told for ever
 			list = append(list, change{f.At, i, true, pairs, nil})
-		case Freeze, Skew:
+		case Freeze, Skew, Restart, Reopen, Return:
 			list = append(list, change{f.At, i, true, nil, f.From}, change{f.end(), i, false, nil, f.From})
 		default:
 			list = append(list, change{f.At, i, true, pairs, nil}, change{f.At + f.For, i, false, pairs, nil})

@@ -3,6 +3,7 @@ package simtest
 import (
 	"bytes"
 	"errors"
+	"slices"
 
 	"github.com/zeebo/xxh3"
 
@@ -61,7 +62,7 @@ func (p *peer[S, I]) checkRefused(r *session.Result, err error) {
 		case why == mesh.Early:
 			// A peer may play before another has heard that it does.
 			early = n
-		case p.m.s.playsOn() && len(p.m.views) > 1 && (why == mesh.CutOff || why == mesh.OtherMatch):
+		case p.m.s.playsOn() && (len(p.m.views) > 1 || slices.Max(p.m.lives) > 0) && (why == mesh.CutOff || why == mesh.OtherMatch):
 			// Those who are in another view say it as they do in theirs.
 		case n > due[i]:
 			p.breaks(RuleHonest, p.next, "it has dropped %d that are %v, and %d are from hostile peers", n, why, due[i])

@@ -45,13 +45,19 @@ const (
 	// Diverge: From's one peer runs its step twice on Tick, so that its world is another
 	// from then on.
 	Diverge Kind = "diverge"
+	// Restart: From's peers crash, and after For another process of each comes back with
+	// session.Join, to be fed by those of To. Reopen: it calls session.New first, and Join when
+	// it is told that the match is under way. Return: they leave instead of crashing.
+	Restart Kind = "restart"
+	Reopen  Kind = "reopen"
+	Return  Kind = "return"
 )
 
 // Kinds lists every kind. Hostile peers draw from a sequence by place in it, so new ones come last.
 var Kinds = [...]Kind{
 	Loss, Bursts, Delay, Reorder, Duplicate, Block, Partition, Clog, Throttle, Down, Freeze, Crash, Leave, Halt, Diverge,
 	Corrupt, Truncate, Stray, Forge, Change, Equivocate, Misreport, Flood,
-	Skew,
+	Skew, Restart, Reopen, Return,
 }
 
 // nature says what kind of thing a kind is.
@@ -62,6 +68,8 @@ const (
 	passes nature = iota + 1
 	// ends: it ends the match, and disturbs nothing before.
 	ends
+	// comes: a peer is gone after At, and another process comes in its place after For.
+	comes
 	// hostile: peers do it on purpose.
 	hostile
 )
@@ -97,6 +105,10 @@ var kindTraits = map[Kind]traits{
 	Leave:   {nature: ends, from: true, peers: true},
 	Halt:    {nature: ends, from: true, peers: true},
 	Diverge: {nature: ends, from: true, tick: true, peers: true, disputed: true},
+
+	Restart: {nature: comes, lasts: true, from: true, to: true, peers: true},
+	Reopen:  {nature: comes, lasts: true, from: true, to: true, peers: true},
+	Return:  {nature: comes, lasts: true, from: true, to: true, peers: true},
 
 	Corrupt:    {nature: hostile, lasts: true, from: true, to: true, share: true},
 	Truncate:   {nature: hostile, lasts: true, from: true, to: true, share: true},

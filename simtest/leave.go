@@ -17,7 +17,7 @@ func (p *peer[S, I]) obey() {
 	fault := p.bids[0]
 	p.bids = nil // once is enough
 	c := cause{at: []driftback.Peer{p.self}}
-	if p.m.s.Faults[fault].Kind == Leave {
+	if p.m.s.Faults[fault].Kind != Halt {
 		c.here = []like{is(session.ErrLeft)}
 		c.may = p.m.mayGoOn()
 		p.session.Leave()
@@ -25,7 +25,7 @@ func (p *peer[S, I]) obey() {
 		c.here = []like{is(session.ErrHalted)}
 		p.session.Halt(haltWords)
 	}
-	p.m.happens[fault] = true
+	p.m.happens[fault] = p.m.s.Faults[fault].Kind != Return
 	p.m.plant(c)
 }
 

@@ -71,6 +71,8 @@ type match[S any, I comparable] struct {
 	links [][]int  // by two peers: how often their link has been down
 	mail  [][]mail // by sender and receiver
 
+	returns[S, I]
+
 	watchers   []*watcher[S, I]
 	watchTrace trace
 	watchQuiet time.Duration                                // when nothing befalls them any more
@@ -91,14 +93,20 @@ type peer[S any, I comparable] struct {
 	end     *loopback.Endpoint
 	session *session.Lockstep[S, I]
 	sites   *buggify.Sites
-	clock   time.Duration // what it shows at the next frame
-	polled  time.Duration // what its clock showed at the last turn
-	frozen  int
-	turns   int   // in which it was not frozen
-	skewed  []int // faults that its clock has
-	gone    bool  // it has crashed
-	bids    []int // faults that bid it leave or halt at its next turn
-	err     error // why its match ended
+	life    int            // how many processes were there in its place before
+	from    driftback.Tick // the first that it plays, if it has come back
+	comes   *coming[S, I]  // not nil: it comes back, and does not play yet
+	fault   int            // that has brought it back
+	// returned is by participant the tick of which it was told that it plays again.
+	returned []driftback.Tick
+	clock    time.Duration // what it shows at the next frame
+	polled   time.Duration // what its clock showed at the last turn
+	frozen   int
+	turns    int   // in which it was not frozen
+	skewed   []int // faults that its clock has
+	gone     bool  // it has crashed
+	bids     []int // faults that bid it leave or halt at its next turn
+	err      error // why its match ended
 
 	seed    uint64
 	begun   bool
@@ -170,12 +178,13 @@ func newMatch[S any, I comparable](g Game[S, I], s Scenario) (*match[S, I], erro
 		m.published = append(m.published, m.s.published(q))
 	}
 	m.workload = func(q driftback.Participant, t driftback.Tick) (in I) {
-		if from := m.published[q].at(t); from >= 0 {
+		if from := m.published[q].at(t); from >= 0 && !m.unsaid(int(q), t) {
 			in = m.press(q, from)
 		}
 		return in
 	}
 	m.truth = &truth[S, I]{game: &m.game, inputs: m.workload, delays: delays, hasher: hasher, scenario: &m.s}
+	m.withReturns()
 	m.withViews()
 	m.withMessages()
 	if s.hasNature(hostile) {
@@ -220,9 +229,24 @@ func newMatch[S any, I comparable](g Game[S, I], s Scenario) (*match[S, I], erro
 
 // add opens a peer.
 func (m *match[S, I]) add(i int) error {
+	p, c := m.process(i)
+	var err error
+	if p.session, err = session.New(c); err != nil {
+		return fmt.Errorf("simtest: peer %d: %w", i, err)
+	}
+	if err := p.session.Finish(driftback.Tick(m.s.Ticks)); err != nil {
+		return fmt.Errorf("simtest: peer %d: %w", i, err)
+	}
+	m.peers = append(m.peers, p)
+	m.at(p.is.Phase.Duration(), i, 0)
+	return nil
+}
+
+// process makes a process of a peer, and what its session is told.
+func (m *match[S, I]) process(i int) (*peer[S, I], session.Config[S, I]) {
 	is := m.s.Peers[i]
 	p := &peer[S, I]{
-		m: m, self: driftback.Peer(i), is: is, end: m.net.Open(driftback.Peer(i)),
+		m: m, self: driftback.Peer(i), is: is, life: m.lives[i], end: m.net.Open(driftback.Peer(i)),
 		clock: (is.Ahead + is.Phase).Duration(), polled: (is.Ahead + is.Phase).Duration(),
 		silent: make([]time.Duration, len(m.s.Peers)), missed: make([]bool, len(m.s.Peers)), view: m.views[0], most: never, inputs: make([]driftback.Tick, len(m.owner)),
 		root:  m.every,
@@ -240,29 +264,20 @@ func (m *match[S, I]) add(i int) error {
 	if t, fault := m.s.doubles(i); fault >= 0 {
 		c.Step = doubled(c.Step, t)
 	}
-	c.Step = p.runs.around(c.Step)
+	c.Step = p.around(c.Step)
 	if m.game.plant != nil {
 		m.game.plant(p.self, &c)
 	}
 	if m.s.EffectTolerance > 0 {
 		c.Step = watched(c.Step, &p.told.moves)
 	}
-	var err error
-	if p.session, err = session.New(c); err != nil {
-		return fmt.Errorf("simtest: peer %d: %w", i, err)
-	}
-	if err := p.session.Finish(driftback.Tick(m.s.Ticks)); err != nil {
-		return fmt.Errorf("simtest: peer %d: %w", i, err)
-	}
-	m.peers = append(m.peers, p)
-	m.at(is.Phase.Duration(), i, 0)
-	return nil
+	return p, c
 }
 
 // config returns what the scenario and the game say about the peer's session.
 func (p *peer[S, I]) config() session.Config[S, I] {
 	m := p.m
-	nonce := random(m.s.Seed, streamGame, uint64(p.self))
+	nonce := random(m.s.Seed, streamGame, uint64(p.self)|uint64(p.life)<<8)
 	c := session.Config[S, I]{
 		Step: m.game.Step, Transport: p.tap,
 		Self: p.self, Players: m.owner, Match: m.s.Seed, Game: m.game.Name, Build: "simtest",
@@ -290,7 +305,7 @@ func (p *peer[S, I]) config() session.Config[S, I] {
 		c.RejoinGrace = m.s.RejoinGrace.Duration()
 	}
 	if m.s.PlayOn {
-		c.WhenLost = session.PlayOn
+		c.WhenLost, c.Rejoin = session.PlayOn, m.s.Rejoin
 	}
 	if m.s.HaltAtLimit {
 		c.AtLimit = session.Halt
@@ -367,7 +382,7 @@ func (m *match[S, I]) handle(e event) {
 	case e.peer < 0:
 		m.apply(m.changes[e.change])
 	default:
-		m.peers[e.peer].frame(e.at)
+		m.turn(e)
 	}
 	if m.violation == nil {
 		m.watchProgress()
@@ -376,8 +391,8 @@ func (m *match[S, I]) handle(e event) {
 
 // live reports whether somebody still plays.
 func (m *match[S, I]) live() bool {
-	for _, p := range m.peers {
-		if !p.gone && p.err == nil {
+	for i, p := range m.peers {
+		if !p.gone && p.err == nil || m.coming[i] != nil {
 			return true
 		}
 	}

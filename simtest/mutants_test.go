@@ -30,6 +30,7 @@ type mutant struct {
 	name   string
 	says   string // what it does wrong
 	misses string // why no seed finds it; empty: one does
+	comes  bool   // it is looked for where peers come back
 	edits  []struct{ file, from, to string }
 }
 
@@ -74,7 +75,7 @@ func readMutants(t *testing.T) (list []mutant) {
 			}
 			head, rest, ok := strings.Cut(text, "\n@@ ")
 			require.True(t, ok, "%s: %s", name, head)
-			var m mutant
+			m := mutant{comes: filepath.Base(name) == "return.txt"}
 			m.name, m.says, _ = strings.Cut(head, "\n")
 			m.says, m.misses, _ = strings.Cut(strings.ReplaceAll(strings.TrimSpace(m.says), "\n", " "), "missed: ")
 			for _, edit := range strings.Split(rest, "\n@@ ") {
@@ -149,7 +150,7 @@ func (m mutant) hunt(t *testing.T) (r huntReport) {
 	build := exec.Command("go", "build", "-ldflags=-s -w", "-overlay", m.overlay(t, dir), "-o", binary, "./testdata/hunt")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s: %s", m.name, out)
-	args := []string{"-seeds", fmt.Sprint(*mutantSeeds)}
+	args := []string{"-seeds", fmt.Sprint(*mutantSeeds), fmt.Sprint("-returns=", m.comes)}
 	if _, err := os.Stat(keptFile(m.name)); err == nil && !*keepMutants {
 		args = append(args, "-kept", keptFile(m.name))
 	}

@@ -12,9 +12,9 @@ type oracle[S, I any] struct {
 	// now is the control state as next begins; what is done to the match is the scenario's.
 	now      control
 	scenario *Scenario
-	// cuts, unless it is nil, has by participant the tick from which on it is replaced and
-	// its input is the zero one.
-	cuts []driftback.Tick
+	// roll, unless it is nil, says who is replaced on which ticks: then the input is the zero
+	// one.
+	roll *roll
 
 	state S
 	next  driftback.Tick // the world is state as this tick begins
@@ -32,16 +32,12 @@ func (o *oracle[S, I]) run() {
 	for p, delay := range o.delays {
 		var neutral I
 		o.in[p] = neutral
-		replaced := o.cuts != nil && o.next >= o.cuts[p]
-		if replaced {
-			o.all[p] = driftback.Replaced
-		}
-		if o.next >= driftback.Tick(delay) && !replaced {
+		if o.all[p] = o.roll.status(p, o.next); o.next >= driftback.Tick(delay) && o.all[p] == driftback.Playing {
 			o.in[p] = o.inputs(driftback.Participant(p), o.next)
 		}
 	}
 	o.pass.Begin(o.next, o.all)
-	if o.now = o.now.after(o.scenario, o.next, o.cuts); !o.now.paused {
+	if o.now = o.now.after(o.scenario, o.next, o.roll); !o.now.paused {
 		o.step(&o.state, o.in, &o.pass)
 	}
 	o.next++

@@ -46,7 +46,9 @@ func (s *Scenario) every() int {
 }
 
 // ends reports whether a peer may be gone before another has begun to play.
-func (s *Scenario) ends() bool { return s.HaltAtLimit || s.hasNature(ends) || s.has(Down) }
+func (s *Scenario) ends() bool {
+	return s.HaltAtLimit || s.hasNature(ends) || s.hasNature(comes) || s.has(Down)
+}
 
 // late returns by how much a datagram is late at the most when nothing is wrong and no
 // line is full: it may wait for its turn, and is then under way.
@@ -105,7 +107,7 @@ func (s *Scenario) outlook() outlook {
 	late, worst := s.late()+s.queued(), s.late() // worst: with every fault at once
 	quiet, slowest := Micros(0), s.slowest()
 	for _, f := range s.Faults {
-		if kindTraits[f.Kind].nature == ends {
+		if n := kindTraits[f.Kind].nature; n == ends || n == comes {
 			continue
 		}
 		quiet = max(quiet, f.end())
@@ -176,6 +178,12 @@ func (s *Scenario) losses(o *outlook, late Micros) {
 			o.quiet = max(o.quiet, f.At.Duration())
 		}
 	}
+	for _, f := range s.Faults {
+		if kindTraits[f.Kind].nature == comes {
+			o.quiet = max(o.quiet, f.At.Duration())
+			o.limit += f.For.Duration()
+		}
+	}
 	o.losing = ((silence+s.PeerTimeout)*5/4 + talk).Duration()
 	o.limit += o.quiet + time.Duration(len(s.Faults)+1)*o.losing
 	if s.PeerTimeout*4/5 >= spread+talk {
@@ -213,7 +221,7 @@ func (s *Scenario) silences(late Micros) bool {
 			end -= f.For - f.By
 		case Down: // it comes up by three messages, each of which may be late eight times
 			end += 3 * 17 * (late + by + 25*Millisecond)
-		case Duplicate, Skew, Crash, Leave, Halt, Diverge, Stray, Forge, Change, Equivocate, Misreport:
+		case Duplicate, Skew, Crash, Restart, Reopen, Return, Leave, Halt, Diverge, Stray, Forge, Change, Equivocate, Misreport:
 			continue
 		default:
 		}

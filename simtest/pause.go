@@ -60,12 +60,12 @@ type control struct {
 
 // after returns the control state after what is done for tick t, by ascending participant that
 // is not cut.
-func (c control) after(s *Scenario, t driftback.Tick, cuts []driftback.Tick) control {
+func (c control) after(s *Scenario, t driftback.Tick, roll *roll) control {
 	if s.PauseEvery == 0 {
 		return c
 	}
 	for q, peer := range s.players() {
-		if is := &s.Peers[peer]; q != is.Plays[0] || t < driftback.Tick(is.InputDelay) || cuts != nil && t >= cuts[q] {
+		if is := &s.Peers[peer]; q != is.Plays[0] || t < driftback.Tick(is.InputDelay) || roll.status(q, t) == driftback.Replaced {
 			continue
 		}
 		switch d := s.deed(q, t); d.kind {

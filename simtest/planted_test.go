@@ -605,6 +605,26 @@ var planted = map[string]struct {
 		},
 		rule: simtest.RuleReplay, says: "two plays differ",
 	},
+	"a step that differs for who comes back": {
+		game: func() game {
+			g, first := simtest.Witness(), true
+			return g.Plant(func(self driftback.Peer, c *config) {
+				if self == 0 {
+					first = true // a match begins with it
+				}
+				if self != 2 || first {
+					first = first && self != 2
+					return
+				}
+				step := c.Step
+				c.Step = func(s *state, in []input, pass *driftback.Pass) {
+					step(s, in, pass)
+					s.Count[0]++
+				}
+			})
+		},
+		scenario: scenario(returning()), rule: simtest.RuleReturn, field: "Count[0]", says: "the fingerprint as the tick begins",
+	},
 	"a message that is altered": {
 		game: func() game {
 			return simtest.Witness().Plant(letters(func(b []byte) []byte {
@@ -646,6 +666,13 @@ var planted = map[string]struct {
 }
 
 func scenario(s simtest.Scenario) *simtest.Scenario { return &s }
+
+// returning is a scenario in which a peer crashes and comes back.
+func returning() simtest.Scenario {
+	s := five(simtest.Fault{Kind: simtest.Restart, At: 2 * simtest.Second, For: simtest.Second, From: []int{2}})
+	s.Rejoin, s.Ticks = true, 900
+	return s
+}
 
 // plentiful has both peers say everything a few times.
 func plentiful(s simtest.Scenario) simtest.Scenario {

@@ -21,6 +21,7 @@ const (
 	streamLosses
 	streamWatchers
 	streamMessages
+	streamReturns
 )
 
 // random returns the generator for one purpose, and for one thing of its kind.

@@ -36,6 +36,7 @@ const (
 	RuleThrift      Rule = "no tick waits or is run again without need, and no more is sent than the bounds allow"
 	RuleWorkload    Rule = "the game's Valid knows every input of its own workload"
 	RuleView        Rule = "survivors of one view cut the same participants at the same ticks, with a majority, and nobody goes on outside of it"
+	RuleReturn      Rule = "who comes back sees what one simulation plays, plays from the tick on which all agree, and does so soon or ends by name"
 	RuleMessage     Rule = "what a game sends arrives once, in order and unaltered, or where a link was down not at all"
 	RuleWatch       Rule = "who watches sees what one simulation plays: its states, statuses, pauses and effects"
 	RuleWatchEnd    Rule = "who watches goes on once faults have ended, and ends with the match, or by name for a cause"
@@ -47,7 +48,7 @@ const (
 var Rules = [...]Rule{
 	RuleState, RulePure, RuleInput, RuleMonotonic, RuleWindow, RuleEnd, RuleCause, RuleFingerprint,
 	RuleEffects, RuleConfirmed, RuleProgress, RuleHonest, RuleHostile, RuleInternal, RuleRun, RuleGuess, RuleThrift,
-	RuleWorkload, RuleView, RuleMessage, RuleWatch, RuleWatchEnd, RuleAloof, RuleReplay,
+	RuleWorkload, RuleView, RuleReturn, RuleMessage, RuleWatch, RuleWatchEnd, RuleAloof, RuleReplay,
 }
 
 // Violation is a rule that did not hold.
@@ -164,7 +165,7 @@ func (m *match[S, I]) report() Report {
 		Views: m.newest().number,
 	}
 	for _, p := range m.peers {
-		one := p.report()
+		one := m.allOf(p)
 		r.Peers = append(r.Peers, one)
 		r.Rollbacks += one.Rollbacks
 		r.Resimulated += one.Resimulated

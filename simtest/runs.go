@@ -28,7 +28,7 @@ type runs[S any, I comparable] struct {
 func newRuns[S any, I comparable](p *peer[S, I]) *runs[S, I] {
 	n := len(p.m.owner)
 	size := driftback.Tick(4)
-	for size < p.m.window+4 {
+	for size < p.m.window+4+session.DefaultCatchUp {
 		size *= 2
 	}
 	r := &runs[S, I]{
@@ -39,14 +39,6 @@ func newRuns[S any, I comparable](p *peer[S, I]) *runs[S, I] {
 		r.ticks[i] = -1
 	}
 	return r
-}
-
-// around returns the step with this watch before it.
-func (r *runs[S, I]) around(step driftback.Step[S, I]) driftback.Step[S, I] {
-	return func(s *S, in []I, pass *driftback.Pass) {
-		r.run(in, pass)
-		step(s, in, pass)
-	}
 }
 
 func (r *runs[S, I]) run(in []I, pass *driftback.Pass) {
@@ -86,7 +78,7 @@ func (r *runs[S, I]) run(in []I, pass *driftback.Pass) {
 			}
 		case p.m.owner[q] == p.self:
 			p.breaks(RuleGuess, t, "it ran on a guess of its own participant %d", q)
-		case t >= p.view.cuts[q] && in[q] == p.truth.input(q, t): // there is nothing to guess
+		case p.view.status(q, t) == driftback.Replaced && in[q] == p.truth.input(q, t): // there is nothing to guess
 		case in[q] != p.guess(q, r.known[q]-1, t):
 			r.wrongGuess(q, t, in[q])
 		}
@@ -186,6 +178,9 @@ func (r *runs[S, I]) waits(turn *session.Result) {
 // waitsForSome reports whether a peer that it plays with is not heard, or others have yet to
 // agree to go on without it.
 func (r *runs[S, I]) waitsForSome() bool {
+	if r.p.m.s.Rejoin && len(r.p.view.peers()) == 1 {
+		return true // it goes on alone only while somebody is there who comes back
+	}
 	for _, q := range r.p.m.peers {
 		if r.p.view.members[q.self] && (r.interrupted[q.self] || r.p.m.s.playsOn() && (q.gone || q.err != nil || q.view != r.p.view)) {
 			return true

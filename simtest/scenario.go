@@ -96,6 +96,8 @@ type Scenario struct {
 	// PlayOn is a WhenLost of session.PlayOn: three peers or more go on without one that is
 	// lost, if a majority of the participants is left.
 	PlayOn bool `json:"playOn,omitzero"`
+	// Rejoin is session.Config's: a peer that is lost may come back. It needs PlayOn.
+	Rejoin bool `json:"rejoin,omitzero"`
 	// Buggify forces rare paths inside the engine, as the seed says.
 	Buggify bool   `json:"buggify,omitzero"`
 	Peers   []Peer `json:"peers"`
@@ -285,6 +287,9 @@ func (s Scenario) Validate() error {
 		return err
 	}
 	if err := s.validatePauses(); err != nil {
+		return err
+	}
+	if err := s.validateReturns(); err != nil {
 		return err
 	}
 	if err := s.validateWatchers(); err != nil {

@@ -18,6 +18,9 @@ type Shape struct {
 	Players int
 	// Ticks is how many ticks a match has at least, up to MaxShapeTicks.
 	Ticks int
+	// Returns has peers come back as other processes in every match in which they can;
+	// otherwise none does.
+	Returns bool
 }
 
 // Validate returns an error that names what is out of its bounds.
@@ -54,6 +57,9 @@ func (g *generator) peers() {
 // valid. Where that has more players than the game is for, it is refused when it is played.
 func (g Game[S, I]) Shaped(seed uint64, shape Shape) Scenario {
 	s := shape.Generate(seed)
+	if s.Rejoin && !handsOver[S]() {
+		s.stay()
+	}
 	if g.Players > 0 && shape.Players == 0 {
 		s.limit(g.Players)
 	}

@@ -10,7 +10,7 @@ import (
 
 func TestAShapeHasItsPlayersAndItsTicks(t *testing.T) {
 	for players := 2; players <= 16; players++ {
-		shape := simtest.Shape{Players: players, Ticks: 600}
+		shape := simtest.Shape{Players: players, Ticks: 600, Returns: true}
 		require.NoError(t, shape.Validate())
 		alone, couch := 0, 0
 		kinds := map[simtest.Kind]int{}
@@ -33,6 +33,10 @@ func TestAShapeHasItsPlayersAndItsTicks(t *testing.T) {
 		require.Greater(t, alone, 300)
 		if players > 2 {
 			require.Greater(t, couch, 50, "some play on one couch")
+		}
+		if players == 2 {
+			require.NotContains(t, kinds, simtest.Return, "nobody would be left to come back to")
+			kinds[simtest.Return] = 0
 		}
 		require.Len(t, kinds, len(simtest.Kinds), "%v", kinds)
 	}

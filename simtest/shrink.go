@@ -255,6 +255,7 @@ func plainerMatch(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool) 
 		func(c *Scenario) { c.RejoinGrace = 0 },
 		func(c *Scenario) { c.EffectTolerance = 0 },
 		func(c *Scenario) { c.HaltAtLimit = false },
+		func(c *Scenario) { c.Rejoin = false },
 		func(c *Scenario) { c.PlayOn = false },
 		func(c *Scenario) { c.PeerTimeout = 0 },
 		func(c *Scenario) { c.Hold = MaxHold },

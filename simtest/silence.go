@@ -65,7 +65,11 @@ func (m *match[S, I]) lostWrongly(self driftback.Peer, err error) string {
 	if lost.Alone && (m.disturbing > 0 || m.net.Now()-m.disturbed < m.outlook.losing) {
 		return m.mustGoOn(self) // what was begun to be decided while others were lost may come to no end
 	}
-	if heard := p.silent[lost.Peer]; heard < m.s.silence() {
+	least := m.s.silence()
+	if m.lives[lost.Peer] > 0 {
+		least -= m.outlook.patience // what comes from a process that is not yet let in is no word of the match's
+	}
+	if heard := p.silent[lost.Peer]; heard < least {
 		return fmt.Sprintf("it had listened to peer %d in vain for only %v of %v", lost.Peer, heard, m.s.silence())
 	}
 	return m.mustGoOn(self)

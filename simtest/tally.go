@@ -126,3 +126,26 @@ func (p *peer[S, I]) report() PeerReport {
 	r.Rollbacks, r.Resimulated = s.Loop.Rollbacks, s.Loop.Resimulated
 	return r
 }
+
+// allOf returns the figures of a peer with those of the processes that were in its place before.
+func (m *match[S, I]) allOf(p *peer[S, I]) PeerReport {
+	r := p.report()
+	for _, q := range m.former {
+		if q.self != p.self {
+			continue
+		}
+		o := q.report()
+		r.Playing += o.Playing
+		r.Frames, r.Ticks, r.Carried = r.Frames+o.Frames, r.Ticks+o.Ticks, r.Carried+o.Carried
+		r.Rollbacks, r.Resimulated = r.Rollbacks+o.Rollbacks, r.Resimulated+o.Resimulated
+		r.Stalls, r.Pauses = r.Stalls+o.Stalls, r.Pauses+o.Pauses
+		r.Sent.add(o.Sent)
+		for i := range o.To {
+			r.To[i].add(o.To[i])
+		}
+		for i := range o.Depths {
+			r.Depths[i] += o.Depths[i]
+		}
+	}
+	return r
+}

@@ -63,6 +63,9 @@ func (p *peer[S, I]) checkTraffic(now time.Duration, advanced bool, stats *sessi
 		// Alternating groups of the shortest inputs take half as much again.
 		inputs := uint64(len(p.is.Plays) * n * (c.stride*3/2 + 2))
 		datagrams := uint64(len(p.is.Plays)) + (inputs+leastFull-1)/leastFull
+		if p.m.back(q) {
+			continue // what it holds is not known until it says so
+		}
 		shares := p.shares()
 		if shares {
 			datagrams, inputs = datagrams+1, inputs+mostShared

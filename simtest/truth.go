@@ -14,7 +14,7 @@ type truth[S any, I comparable] struct {
 	game   *Game[S, I]
 	inputs func(p driftback.Participant, t driftback.Tick) I
 	delays []int
-	cuts   []driftback.Tick // nil: nobody is cut
+	roll   *roll // nil: nobody is cut
 	hasher *fingerprint.Hasher[S]
 	// scenario says what is done to the match.
 	scenario *Scenario
@@ -40,7 +40,7 @@ func (t *truth[S, I]) begin(seed uint64) {
 }
 
 func (t *truth[S, I]) fresh() *oracle[S, I] {
-	return &oracle[S, I]{step: guarded(t.game.Step), inputs: t.inputs, delays: t.delays, cuts: t.cuts, scenario: t.scenario, now: control{speed: session.NormalSpeed}}
+	return &oracle[S, I]{step: guarded(t.game.Step), inputs: t.inputs, delays: t.delays, roll: t.roll, scenario: t.scenario, now: control{speed: session.NormalSpeed}}
 }
 
 // at returns tick n, whose own effects are known only from at(n+1) on.
@@ -58,7 +58,7 @@ func (t *truth[S, I]) at(n driftback.Tick) *tickTruth {
 // input returns the input of participant q on which tick n runs; before its first one it
 // is the zero input, and when it has been cut.
 func (t *truth[S, I]) input(q int, n driftback.Tick) (in I) {
-	if n < driftback.Tick(t.delays[q]) || t.cuts != nil && n >= t.cuts[q] {
+	if n < driftback.Tick(t.delays[q]) || t.roll.status(q, n) == driftback.Replaced {
 		return in
 	}
 	return t.inputs(driftback.Participant(q), n)

@@ -14,7 +14,7 @@ func (p *peer[S, I]) frame(at time.Duration) {
 	if p.gone || p.err != nil {
 		return
 	}
-	p.m.at(at+p.period(), int(p.self), 0)
+	p.m.at(at+p.period(), int(p.self), p.life)
 	now := p.clock
 	p.clock += p.m.s.Frame.Duration()
 	if p.frozen > 0 {
@@ -37,6 +37,7 @@ func (p *peer[S, I]) frame(at time.Duration) {
 		p.local = append(p.local, p.presses(q))
 	}
 	p.obey()
+	p.speaks()
 	p.act()
 	p.write()
 	r, ok, err := p.tick(now)

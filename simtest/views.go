@@ -19,23 +19,22 @@ const never = driftback.Tick(math.MaxInt64)
 type view[S any, I comparable] struct {
 	number  int
 	by      driftback.Peer
-	members []bool           // by peer
-	cuts    []driftback.Tick // by participant: the first tick that it does not play, or never
-	truth   *truth[S, I]
+	members []bool // by peer
+	roll
+	truth *truth[S, I]
 }
 
 // playsOn reports whether survivors go on without a peer that is lost: two have no majority
-// without each other.
-func (s *Scenario) playsOn() bool { return s.PlayOn && len(s.Peers) > 2 }
+// without each other, unless one may come back.
+func (s *Scenario) playsOn() bool {
+	return s.PlayOn && (len(s.Peers) > 2 || s.Rejoin && len(s.Peers) > 1)
+}
 
 // withViews begins with the roster.
 func (m *match[S, I]) withViews() {
-	roster := &view[S, I]{members: make([]bool, len(m.s.Peers)), truth: m.truth}
+	roster := &view[S, I]{members: make([]bool, len(m.s.Peers)), roll: newRoll(len(m.owner)), truth: m.truth}
 	for i := range roster.members {
 		roster.members[i] = true
-	}
-	for range m.owner {
-		roster.cuts = append(roster.cuts, never)
 	}
 	m.views = append(m.views, roster)
 	if m.s.playsOn() {
@@ -45,14 +44,6 @@ func (m *match[S, I]) withViews() {
 
 // newest returns the newest view in which somebody is.
 func (m *match[S, I]) newest() *view[S, I] { return m.views[len(m.views)-1] }
-
-// status returns who is behind participant q's input on tick t.
-func (v *view[S, I]) status(q int, t driftback.Tick) driftback.Status {
-	if t >= v.cuts[q] {
-		return driftback.Replaced
-	}
-	return driftback.Playing
-}
 
 // weigh returns how many participants those peers play of which is says so.
 func (m *match[S, I]) weigh(is func(p *peer[S, I]) bool) (n int) {
@@ -74,46 +65,41 @@ func (p *peer[S, I]) seeView() {
 	if number == p.view.number {
 		return
 	}
-	cuts := make([]driftback.Tick, len(m.owner))
-	for q := range cuts {
-		cuts[q] = p.cut(q)
-	}
+	said := p.says()
 	i := slices.IndexFunc(m.views, func(v *view[S, I]) bool { return v.number >= number })
 	if i < 0 || m.views[i].number != number {
 		if i < 0 {
 			i = len(m.views)
 		}
-		v := m.agreed(i, number, cuts, p)
+		v := m.agreed(i, number, said, p)
 		if v == nil {
 			return
 		}
 		m.views = slices.Insert(m.views, i, v)
 	}
-	p.enter(m.views[i], cuts)
-}
-
-// cut returns the first tick that participant q does not play as the peer's session says.
-func (p *peer[S, I]) cut(q int) driftback.Tick {
-	if t, ok := p.session.Cut(driftback.Participant(q)); ok {
-		return t
-	}
-	return never
+	p.enter(m.views[i], said)
 }
 
 // agreed judges a view in which nobody was before, which will be m.views[place].
-func (m *match[S, I]) agreed(place, number int, cuts []driftback.Tick, p *peer[S, I]) *view[S, I] {
+func (m *match[S, I]) agreed(place, number int, said roll, p *peer[S, I]) *view[S, I] {
 	if place == 0 {
-		p.breaks(RuleView, p.next, "it is in view %d with the cuts %v, and the roster has none", number, ticks(cuts))
+		p.breaks(RuleView, p.next, "it is in view %d with the cuts %v, and the roster has none", number, ticks(said.cuts))
 		return nil
 	}
-	before := m.views[place-1]
-	v := &view[S, I]{number: number, by: p.self, members: slices.Clone(before.members), cuts: cuts}
+	before, cuts := m.views[place-1], said.cuts
+	v := &view[S, I]{number: number, by: p.self, members: slices.Clone(before.members), roll: said}
+	if wrong := m.letIn(before, v); wrong != "" {
+		p.breaks(RuleReturn, p.next, "in view %d %s", number, wrong)
+		return nil
+	}
 	for q, t := range cuts {
 		owner := m.peers[m.owner[q]]
 		switch {
+		case v.joined[q] > before.joined[q] && t == never:
+			continue
 		case t == never && before.cuts[q] == never:
 			continue
-		case t > before.cuts[q]:
+		case t > before.cuts[q] && v.joined[q] == before.joined[q]:
 			p.breaks(RuleView, t, "in view %d participant %d plays to that tick, and in view %d only to tick %d", number, q, before.number, before.cuts[q])
 			return nil
 		case t > owner.published(q):
@@ -133,13 +119,14 @@ func (m *match[S, I]) agreed(place, number int, cuts []driftback.Tick, p *peer[S
 		return nil
 	}
 	all := m.weigh(func(p *peer[S, I]) bool { return before.members[p.self] })
-	left := m.weigh(func(p *peer[S, I]) bool { return v.members[p.self] })
-	if 2*left <= all && number == before.number+1 {
+	left := m.weigh(func(p *peer[S, I]) bool { return v.members[p.self] && before.members[p.self] })
+	alone := m.s.Rejoin && len(before.peers()) == 2 && len(v.peers()) == 1 // the other has lost the match
+	if !alone && 2*left <= all && number == before.number+1 {
 		p.breaks(RuleView, p.next, "it goes on in view %d with %d of the %d participants of view %d, which is no majority", number, left, all, before.number)
 		return nil
 	}
 	truth := *m.truth
-	truth.begun, truth.ticks, truth.cuts = false, nil, cuts
+	truth.begun, truth.ticks, truth.roll = false, nil, &v.roll
 	v.truth = &truth
 	v.truth.begin(p.seed)
 	return v
@@ -148,7 +135,7 @@ func (m *match[S, I]) agreed(place, number int, cuts []driftback.Tick, p *peer[S
 // cutInVain returns in words why a peer should not have been cut, or "".
 func (m *match[S, I]) cutInVain(before, v *view[S, I]) string {
 	for _, q := range m.peers {
-		if v.members[q.self] || !before.members[q.self] || q.err != nil {
+		if v.members[q.self] || !before.members[q.self] || q.err != nil || m.lives[q.self] > 0 && (q.gone || q.view.number > v.number) {
 			continue
 		}
 		// If a link is dead, it depends on the others whom they go on without.
@@ -161,11 +148,15 @@ func (m *match[S, I]) cutInVain(before, v *view[S, I]) string {
 }
 
 // enter brings a peer into a view.
-func (p *peer[S, I]) enter(v *view[S, I], cuts []driftback.Tick) {
-	m, had := p.m, p.view
+func (p *peer[S, I]) enter(v *view[S, I], said roll) {
+	m, had, cuts := p.m, p.view, said.cuts
 	p.view, p.truth, p.entered = v, v.truth, m.net.Now()
 	if !slices.Equal(cuts, v.cuts) {
 		p.breaks(RuleView, p.next, "it is in view %d with the cuts %v, and peer %d is in it with %v", v.number, ticks(cuts), v.by, ticks(v.cuts))
+		return
+	}
+	if !slices.Equal(said.joined, v.joined) {
+		p.breaks(RuleReturn, p.next, "in view %d its participants play from the ticks %d on, and at peer %d from %d", v.number, said.joined, v.by, v.joined)
 		return
 	}
 	if !v.members[p.self] {
@@ -173,6 +164,10 @@ func (p *peer[S, I]) enter(v *view[S, I], cuts []driftback.Tick) {
 		return
 	}
 	for q, t := range cuts {
+		if j := v.joined[q]; j != had.joined[q] && j < p.confirmed {
+			p.breaks(RuleReturn, j, "from that tick on participant %d plays again in view %d, and it had confirmed all below tick %d without it", q, v.number, p.confirmed)
+			return
+		}
 		if t != had.cuts[q] && t < p.confirmed {
 			p.breaks(RuleView, t, "from that tick on participant %d does not play in view %d, and it had confirmed all below tick %d with it", q, v.number, p.confirmed)
 			return
@@ -182,7 +177,7 @@ func (p *peer[S, I]) enter(v *view[S, I], cuts []driftback.Tick) {
 	clear(p.inputs)
 	clear(p.runs.known)
 	for _, q := range m.peers {
-		if !v.members[q.self] {
+		if !v.members[q.self] && q.view.number < v.number {
 			for _, own := range p.is.Plays {
 				q.most = min(q.most, p.published(own)) // it can have heard no more of this one
 			}
@@ -229,7 +224,7 @@ func (m *match[S, I]) cutWrongly(self driftback.Peer, err error) string {
 	switch {
 	case m.peers[e.By].view.number < e.View:
 		return fmt.Sprintf("peer %d has not been in view %d", e.By, e.View)
-	case v.cuts[e.Participant] != e.Tick:
+	case v.cuts[e.Participant] != e.Tick && v.joined[e.Participant] != e.Tick:
 		return fmt.Sprintf("in view %d participant %d plays to %v", e.View, e.Participant, ticks(v.cuts[e.Participant:][:1]))
 	case e.Self != !v.members[self], e.Self != (m.owner[e.Participant] == self):
 		return fmt.Sprintf("in view %d it plays, or another's participant is named", e.View)
@@ -278,6 +273,9 @@ func (p *peer[S, I]) staysOn() bool {
 			}
 		}
 	}
+	if m.s.Rejoin && members == 1 && len(m.peers) > 1 {
+		return false // alone it waits, or plays, as long as somebody comes back or may
+	}
 	return left == members || members > 2 && 2*m.weigh(there) > all
 }
 
@@ -287,7 +285,7 @@ func (m *match[S, I]) watchLeft(now time.Duration) {
 	for _, p := range m.peers {
 		switch {
 		case p.gone || p.err != nil || m.muddled:
-		case p.staysOn():
+		case p.staysOn() || m.pending():
 			p.ending = 0
 		case p.ending == 0:
 			p.ending = now
@@ -299,7 +297,7 @@ func (m *match[S, I]) watchLeft(now time.Duration) {
 
 // begins notes that a peer has begun to play.
 func (m *match[S, I]) begins() {
-	m.joined = !slices.ContainsFunc(m.peers, func(p *peer[S, I]) bool { return !p.playing })
+	m.joined = m.joined || !slices.ContainsFunc(m.peers, func(p *peer[S, I]) bool { return !p.playing })
 }
 
 // mayGoOn reports whether others may go on where a peer is lost from now on. Before all have

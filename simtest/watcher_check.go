@@ -286,7 +286,7 @@ func (w *watcher[S, I]) excused(f int) bool {
 		}
 	}
 	late := m.s.Peers[f].Phase.Duration() > w.came+m.s.watchTimeout()/2
-	return late || p.gone || p.err != nil
+	return late || p.gone || p.err != nil || m.lives[f] > 0
 }
 
 // owe notes that a peer has finished: whom it feeds it tells all that is left, unless that is not kept

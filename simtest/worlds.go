@@ -50,7 +50,7 @@ func (m *match[S, I]) hardOfHearing() bool {
 func (p *peer[S, I]) checkAgreed(t driftback.Tick) {
 	for due := p.agreed + p.m.every; due <= t; due += p.m.every {
 		for _, q := range p.m.peers {
-			if due <= q.final && p.view.members[q.self] && p.parts(q, due) {
+			if due <= q.final && p.view.members[q.self] && p.m.newest().joined[q.is.Plays[0]] <= q.from && p.parts(q, due) {
 				p.breaks(RuleFingerprint, due, "it says that all agree, and the world of peer %d is another", q.self)
 			}
 			if _, fault := p.reported(q, due, 0); fault >= 0 {

@@ -80,6 +80,9 @@ func shapeText(shape simtest.Shape) string {
 	if shape.Ticks > 0 {
 		list = append(list, fmt.Sprintf("at least %s", count(uint64(shape.Ticks), "tick")))
 	}
+	if shape.Returns {
+		list = append(list, "peers that come back")
+	}
 	if len(list) == 0 {
 		return ""
 	}
@@ -93,6 +96,9 @@ func shapeFlags(shape simtest.Shape) (flags string) {
 	}
 	if shape.Ticks > 0 {
 		flags += fmt.Sprintf(" -ticks %d", shape.Ticks)
+	}
+	if shape.Returns {
+		flags += " -returns"
 	}
 	return flags
 }

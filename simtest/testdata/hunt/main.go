@@ -34,8 +34,10 @@ func main() {
 	seeds := flag.Uint64("seeds", 1000, "how many seeds are played")
 	budget := flag.Int("budget", simtest.DefaultBudget, "how many plays shrinking may take")
 	kept := flag.String("kept", "", "a scenario that is played twice first")
+	var shape simtest.Shape
+	flag.BoolVar(&shape.Returns, "returns", false, "have peers come back")
 	flag.Parse()
-	f, err := hunt(*seeds, *budget, *kept)
+	f, err := hunt(shape, *seeds, *budget, *kept)
 	if err == nil {
 		err = json.NewEncoder(os.Stdout).Encode(f)
 	}
@@ -52,7 +54,7 @@ func of(r simtest.Report) broke {
 	return broke{r.Violation.Rule, r.Violation.Event, r.Violation.Error()}
 }
 
-func hunt(seeds uint64, budget int, kept string) (f found, err error) {
+func hunt(shape simtest.Shape, seeds uint64, budget int, kept string) (f found, err error) {
 	g := simtest.Witness()
 	if kept != "" {
 		b, err := os.ReadFile(kept)
@@ -72,7 +74,7 @@ func hunt(seeds uint64, budget int, kept string) (f found, err error) {
 		}
 	}
 	for ; f.Seed < seeds; f.Seed++ {
-		f.Whole = simtest.Generate(f.Seed)
+		f.Whole = shape.Generate(f.Seed)
 		r, err := simtest.Play(g, f.Whole)
 		if err != nil {
 			return f, err
