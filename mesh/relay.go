@@ -152,6 +152,18 @@ func (m *Mesh) Used(t driftback.Tick) { m.marks.used = t }
 // Late returns on how many ticks of the relay's set a participant's last input is repeated.
 func (m *Mesh) Late(p driftback.Participant) uint64 { return m.marks.late[p] }
 
+// Dropped returns the entry that this peer published with its input of p for tick t, which has come
+// in the relay's set with another input in its place; 0 if it is not so.
+func (m *Mesh) Dropped(p driftback.Participant, t driftback.Tick) wire.Entry {
+	if !m.relayed() || m.cfg.Players[p] != m.cfg.Self || m.histories[p].entry(t) != wire.EntryLate {
+		return 0
+	}
+	if h := m.publishing(p); t >= h.oldest() && t < h.held {
+		return h.entry(t)
+	}
+	return 0
+}
+
 // fromRelay returns what counts of an input in the relay's set. The relay does not know the
 // game: what this refuses, all peers alike replace by the zero input, which nobody waits for.
 func (m *Mesh) fromRelay(p driftback.Participant, in []byte, e wire.Entry) ([]byte, wire.Entry) {

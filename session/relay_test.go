@@ -117,7 +117,11 @@ func (m *relayed) simulate() {
 				statuses[p] = driftback.Replaced
 				require.Zero(m.t, in[p])
 			default:
-				require.Equal(m.t, m.script(p, t), in[p], "participant %d, tick %d", p, t)
+				want := input{}
+				if t >= driftback.Tick(m.players[p].session.InputDelay(driftback.Participant(p))) {
+					want = m.script(p, t)
+				}
+				require.Equal(m.t, want, in[p], "participant %d, tick %d", p, t)
 			}
 		}
 		var pass driftback.Pass
@@ -320,7 +324,7 @@ func TestAMatchThroughARelayFinishes(t *testing.T) {
 		require.Equal(t, driftback.Tick(203), p.confirmed)
 	}
 	require.ErrorIs(t, m.err, mesh.ErrFinished)
-	require.Equal(t, driftback.Tick(203), m.relay.Closed())
+	require.GreaterOrEqual(t, m.relay.Closed(), driftback.Tick(203))
 }
 
 func TestThroughARelayWhoDiffersFromTheMajorityIsCut(t *testing.T) {
@@ -372,17 +376,21 @@ func TestSettingsAreComparedThroughARelay(t *testing.T) {
 func TestPausesAndSpeedsGoThroughARelay(t *testing.T) {
 	m := newRelayed(t, 2, 0, func(c *session.Config[state, input]) { c.FingerprintEvery = 4 })
 	m.link(0, loopback.Impairment{Latency: 30 * time.Millisecond})
-	m.runUntil(50)
+	for _, p := range m.players {
+		p.follows = true
+	}
+	m.runUntil(5)
 	require.NoError(t, m.players[0].session.Pause())
 	m.skipStates = true // the plain simulation knows no pauses
-	m.runUntil(150)
+	m.runUntil(300)
+	require.Greater(t, m.lates[0], uint64(5), "the input that the pause rode with was in time")
 	for _, p := range m.players {
 		paused, _ := p.session.Paused()
 		require.True(t, paused)
 		require.Equal(t, 1, p.saw(session.Paused))
 	}
 	require.NoError(t, m.players[1].session.Resume())
-	m.runUntil(250)
+	m.runUntil(450)
 	for _, p := range m.players {
 		paused, _ := p.session.Paused()
 		require.False(t, paused)

@@ -215,6 +215,8 @@ func (m *Lockstep[S, I]) take(p driftback.Participant) {
 		m.check(m.loop.Supply(p, m.supplied[p], m.in))
 		if e := m.mesh.Entry(p, m.supplied[p]); e != 0 {
 			m.given(p, m.supplied[p], e)
+		} else if e := m.mesh.Dropped(p, m.supplied[p]); e != 0 {
+			m.enterAgain(e)
 		}
 	}
 }
