@@ -124,8 +124,12 @@ func (c *collector) advance(p int) {
 
 // leave says that participant p plays no tick from the first on that is missing.
 func (c *collector) leave(p int) {
-	if c.gone[p] == none {
-		c.gone[p] = c.held[p]
+	if c.gone[p] != none {
+		return
+	}
+	c.gone[p] = c.held[p]
+	for t := c.gone[p]; t < c.next+c.span; t++ {
+		c.came[t&c.mask] &^= 1 << p
 	}
 }
 

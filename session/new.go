@@ -115,7 +115,9 @@ func (m *Lockstep[S, I]) beginAt(b *beginning[S]) (err error) {
 	for p := range m.parts {
 		m.parts[p] = m.partsOf(driftback.Participant(p))
 	}
-	m.late = make([]uint64, len(c.Players))
+	if c.Relay != 0 {
+		m.late = make([]uint64, len(c.Players))
+	}
 	m.status = make([]driftback.Status, len(c.Players))
 	m.waiting = make([]driftback.Participant, 0, len(c.Players))
 	for _, peer := range m.mesh.Peers() {

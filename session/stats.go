@@ -27,7 +27,7 @@ type Stats struct {
 	View   int
 	Status []driftback.Status
 	// Late is, by participant, on how many confirmed ticks the relay has repeated its last
-	// input because its own came too late: see Config.Relay. Borrowed until the next call of Stats.
+	// input because its own came too late; nil without one: see Config.Relay. Borrowed until the next call of Stats.
 	Late []uint64
 	// EffectsDropped and EventsDropped count what exceeded a bound.
 	EffectsDropped, EventsDropped uint64
