@@ -81,7 +81,11 @@ func TestTicksCloseWhenAllIsThereOrAtTheDeadline(t *testing.T) {
 			for now := time.Duration(0); now < 200*ms; now += ms {
 				for _, g := range c.gives {
 					if g.at == now {
-						require.Equal(t, taken, s.put(g.p, g.t, []byte{g.in}, g.e, now), "%+v", g)
+						want := taken
+						if g.t < s.next {
+							want = tooOld
+						}
+						require.Equal(t, want, s.put(g.p, g.t, []byte{g.in}, g.e, now), "%+v", g)
 					}
 				}
 				if p, ok := c.leaves[now]; ok {
