@@ -227,7 +227,8 @@ func (m *Mesh) proceed() {
 
 // hellos returns what every peer has said, this one among them.
 func (m *Mesh) hellos() []*wire.Hello {
-	all := []*wire.Hello{{Settings: m.cfg.Settings}}
+	all := make([]*wire.Hello, 1, 1+len(m.links))
+	all[0] = &wire.Hello{Settings: m.cfg.Settings}
 	for i := range m.links {
 		all = append(all, m.links[i].hello)
 	}

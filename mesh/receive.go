@@ -98,7 +98,7 @@ func (m *Mesh) receiveRun(l *link, r *wire.Run) {
 		case t >= m.Confirmed()+m.span || m.relayed() && t >= m.marks.used+m.span:
 			m.refuse(FarAhead)
 			return
-		case m.cfg.Valid != nil && !m.cfg.Valid(in) || !m.may(r.Participant, e) && !(m.relayed() && e.Mark()):
+		case m.cfg.Valid != nil && !m.cfg.Valid(in) || !m.may(r.Participant, e) && (!m.relayed() || !e.Mark()):
 			m.refuse(BadInput)
 			l.balked = true
 			return

@@ -183,15 +183,14 @@ func (m *Mesh) fromRelay(p driftback.Participant, in []byte, e wire.Entry) ([]by
 func (m *Mesh) findMarks(p driftback.Participant, from driftback.Tick) {
 	h, late := &m.histories[p], driftback.Tick(-1)
 	for t := from; t < h.held; t++ {
-		switch h.entry(t) {
-		case wire.EntryLate:
+		e := h.entry(t)
+		if e == wire.EntryLate {
 			m.marks.late[p]++
 			late = t
-		case wire.EntryGone:
-			if m.views.cuts[p] == never {
-				m.views.cuts[p] = t
-				m.add(Event{Kind: PeerCut, Peer: m.cfg.Players[p], Participant: p, Tick: t})
-			}
+		}
+		if e == wire.EntryGone && m.views.cuts[p] == never {
+			m.views.cuts[p] = t
+			m.add(Event{Kind: PeerCut, Peer: m.cfg.Players[p], Participant: p, Tick: t})
 		}
 	}
 	if late >= 0 {

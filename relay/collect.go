@@ -169,9 +169,8 @@ func (c *collector) ready(now, deadline time.Duration) bool {
 	return started && deadline != None && now-at >= deadline
 }
 
-// close closes the next tick. lost has the participants, by bit, whose last input is
-// repeated.
-func (c *collector) close() (lost uint16) {
+// close closes the next tick.
+func (c *collector) close() {
 	t, i := c.next, c.next&c.mask
 	if at, ok := c.start(t); ok {
 		c.started, c.hasStarted = at, true
@@ -191,7 +190,6 @@ func (c *collector) close() (lost uint16) {
 		}
 		c.marks[p][i] = byte(wire.EntryLate)
 		c.late[p]++
-		lost |= 1 << p
 	}
 	for p := range c.marks {
 		if speed, ok := c.entry(p, t).Speed(); ok {
@@ -205,5 +203,4 @@ func (c *collector) close() (lost uint16) {
 		c.marks[p][far] = 0
 		c.advance(p)
 	}
-	return lost
 }

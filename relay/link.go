@@ -173,7 +173,7 @@ func (r *Relay) compare(l *link, h *wire.Hello) error {
 		}
 	}
 	if !slices.Equal(named, l.plays) {
-		return &mesh.MismatchError{Peer: l.peer, Setting: "who plays whom (Players, Self)", Ours: fmt.Sprint(l.plays), Theirs: fmt.Sprint(named)}
+		return &mesh.MismatchError{Peer: l.peer, Setting: "who plays whom (Players, Self)", Ours: fmt.Sprintf("%d", l.plays), Theirs: fmt.Sprintf("%d", named)}
 	}
 	r.terms = terms
 	return nil

@@ -135,6 +135,7 @@ func (r *Relay) receiveRun(l *link, run *wire.Run) {
 			l.seenTo = t + 1
 		}
 		switch r.set.put(p, t, in, e, r.clock) {
+		case again:
 		case taken:
 			if at, ok := r.set.start(t); newest && ok {
 				l.lateness.add(float64(max(r.clock-at, 0)) / float64(r.set.length))

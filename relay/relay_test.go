@@ -22,7 +22,6 @@ type pair struct {
 	relay *relay.Relay
 	ends  [2]*loopback.Endpoint
 	tag   uint16
-	sums  int
 }
 
 const self driftback.Peer = 9

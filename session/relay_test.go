@@ -245,6 +245,7 @@ func TestWhoFollowsItsPaceIsNotLateAtTheRelay(t *testing.T) {
 			t.Logf("peer %d: lead %.2f of %d, late %v", p.self, s.Pace.Lead, s.Tick, s.Late)
 		}
 	}
+	t.Logf("late inputs: %d without, %d with", late[0], late[1])
 	require.Greater(t, late[0], uint64(500), "without pacing nobody was late, so there is nothing to show")
 	require.Less(t, late[1], late[0]/50)
 }

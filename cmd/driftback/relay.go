@@ -75,7 +75,7 @@ func carry(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return cmdline.Usagef("-addr is %q: %v", q.Addr, err)
 	}
-	defer link.Close() //nolint:errcheck // the match is over
+	defer link.Close()
 	r.Transport = link
 	carrier, err := relay.New(r)
 	if err != nil {
