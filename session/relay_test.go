@@ -398,3 +398,22 @@ func TestPausesAndSpeedsGoThroughARelay(t *testing.T) {
 		require.Greater(t, p.session.Stats().Agreed, driftback.Tick(200))
 	}
 }
+
+func TestAnOwnInputIsGuessedAsItWasMeant(t *testing.T) {
+	m := newRelayed(t, 2, 0, nil)
+	moving := m.script
+	m.script = func(p int, at driftback.Tick) input {
+		if p == 1 {
+			return input{} // which repeating guesses rightly
+		}
+		return moving(p, at)
+	}
+	for p := range m.players {
+		m.link(p, loopback.Impairment{Latency: 20 * time.Millisecond})
+	}
+	m.runUntil(300)
+	require.Zero(t, sum(m.lates))
+	require.Zero(t, m.players[0].session.Stats().Loop.Rollbacks, "its own inputs were guessed wrong")
+	require.Greater(t, m.players[1].session.Stats().Loop.Rollbacks, uint64(40))
+	require.Positive(t, m.players[0].session.Stats().Pace.Lead, "it predicted nothing")
+}
