@@ -45,6 +45,7 @@ var floors = map[string]floor{
 	"transfer":    {clockless: true, imports: []string{"", "wire"}},
 	"mesh":        {clockless: true, imports: []string{"", "buggify", "wire", "transport"}},
 	"feed":        {clockless: true, imports: []string{"", "wire", "transport", "transfer", "mesh"}},
+	"relay":       {clockless: true, imports: []string{"", "wire", "transport", "mesh"}},
 	"pacing":      {clockless: true},
 	"session": {clockless: true, imports: []string{
 		"", "feed", "layout", "inputlog", "snapshot", "fingerprint", "rewind", "pacing", "buggify", "wire", "mesh", "transport", "transfer",

@@ -13,7 +13,7 @@ type Participant uint8
 const MaxParticipants = 16
 
 // Peer numbers a process in a match. A peer plays one participant, several, or
-// none (a spectator; a relay, which no session has yet). There are at most [MaxPeers].
+// none (a spectator, a relay). There are at most [MaxPeers].
 type Peer uint8
 
 // MaxPeers bounds the peers of one match, those that play nobody included.

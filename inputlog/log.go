@@ -66,6 +66,8 @@ type Log[I comparable] struct {
 type mark struct {
 	held    uint16 // confirmed
 	guessed uint16 // a step has used a guess, which the row holds until it is confirmed
+	// suggested: the row holds what is to be guessed.
+	suggested uint16
 }
 
 type stamped[I comparable] struct {
@@ -221,7 +223,7 @@ func (l *Log[I]) Inputs(t driftback.Tick, dst []I) error {
 	row := l.rows[at*l.n:][:l.n]
 	if m := &l.marks[at]; m.held != l.full {
 		m.guessed = l.full &^ m.held
-		l.guess(t, m.guessed, row)
+		l.guess(t, m.guessed&^m.suggested, row)
 	}
 	copy(dst, row)
 	return nil

@@ -23,6 +23,7 @@ func (l *Log[I]) Retract(p driftback.Participant, t driftback.Tick) error {
 		if m := &l.marks[int(at)&l.mask]; m.held&bit != 0 {
 			m.held &^= bit
 			m.guessed |= bit
+			m.suggested &^= bit
 		}
 	}
 	l.confirmedOf[p] = min(l.confirmedOf[p], t)

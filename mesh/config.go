@@ -34,6 +34,10 @@ type Config struct {
 	// Self is this peer. Players[p] is the peer that plays participant p.
 	Self    driftback.Peer
 	Players []driftback.Peer
+	// Relay is the peer through which all of this peer's messages go, and whose set of
+	// inputs confirms a tick, this peer's own included: see package relay. It plays nobody.
+	// 0 is none, and then all peers speak with each other.
+	Relay driftback.Peer
 	// Stride is the size of an input in bytes.
 	Stride int
 	// Delay is the input delay in ticks, 0 to MaxDelay, with which each participant that
@@ -118,6 +122,9 @@ func (c *Config) validate() error {
 	case c.JoinTimeout <= 0 && c.JoinTimeout != None:
 		return fmt.Errorf("mesh: JoinTimeout is %v: it must be positive, or None", c.JoinTimeout)
 	}
+	if err := c.validateRelay(); err != nil {
+		return err
+	}
 	if err := c.validateDelays(); err != nil {
 		return err
 	}
@@ -131,6 +138,7 @@ func (c *Config) validate() error {
 		}
 		others = others || peer != c.Self
 	}
+	others = others || c.relayed()
 	if others && c.Transport == nil {
 		return errors.New("mesh: Transport is nil, but another peer plays: without a transport every participant must be Self's")
 	}

@@ -50,7 +50,10 @@ func (h *history) flattenEntries(b []byte, from, to driftback.Tick) (all, these 
 // Entry returns the entry that came with the input for tick t of p, a participant of the
 // match. What is said of t at [Mesh.Input] holds here too.
 func (m *Mesh) Entry(p driftback.Participant, t driftback.Tick) wire.Entry {
-	return m.histories[p].entry(t)
+	if e := m.histories[p].entry(t); !e.Mark() {
+		return e
+	}
+	return 0 // it says who the input is from
 }
 
 // PublishEntry is Publish with an entry, which belongs to the input from then on; 0 is
@@ -62,13 +65,13 @@ func (m *Mesh) PublishEntry(p driftback.Participant, t driftback.Tick, in []byte
 	if err := m.Publish(p, t, in); err != nil {
 		return err
 	}
-	m.histories[p].enter(t, e)
+	m.publishing(p).enter(t, e)
 	return nil
 }
 
 // may reports whether participant p may give the entry.
 func (m *Mesh) may(p driftback.Participant, e wire.Entry) bool {
-	return e == 0 || m.cfg.ValidEntry == nil || m.cfg.ValidEntry(p, e)
+	return e == 0 || e <= wire.MaxEntry && (m.cfg.ValidEntry == nil || m.cfg.ValidEntry(p, e))
 }
 
 // fitEntries returns how many of the run's inputs fit into budget bytes with their

@@ -58,6 +58,10 @@ const (
 	// PeerReturned: the members have agreed to let the peer in again, which plays from Tick
 	// on.
 	PeerReturned
+	// InputLate: an input of Participant's, which Peer plays, came too late for the relay's
+	// set, or not at all. On Tick, the newest of those that came with one packet, its last one in
+	// the set was repeated for everybody.
+	InputLate
 )
 
 // eventKinds has each kind's name, in a few lower-case words, and whether it is routine:
@@ -84,6 +88,7 @@ var eventKinds = [...]struct {
 	WatcherGone:     {"watcher gone", true},
 	FeedBegan:       {"feed began", true},
 	PeerReturned:    {"returned", false},
+	InputLate:       {"input late", true},
 }
 
 // String returns the kind as a few lower-case words.

@@ -126,7 +126,7 @@ func (m *Mesh) receiveHello(l *link, h wire.Hello) {
 // agreeIfAll agrees once every hello has come. In a rematch this peer's own have to be on
 // their way too: until then another's may be of an attempt that it has given up since.
 func (m *Mesh) agreeIfAll() {
-	if m.phase != Joining {
+	if m.phase != Joining || m.relayed() {
 		return
 	}
 	for i := range m.links {
@@ -157,9 +157,9 @@ func (m *Mesh) compare(l *link, h *wire.Hello) error {
 				Ours: fmt.Sprintf("at most %d", MaxDelay), Theirs: fmt.Sprint(d.Ticks)}
 		}
 	}
-	if !slices.Equal(named, l.plays) {
+	if plays := l.playsIn(m); !slices.Equal(named, plays) {
 		return &MismatchError{Peer: l.peer, Setting: "who plays whom (Players, Self)",
-			Ours: fmt.Sprintf("peer %d plays %d", l.peer, l.plays), Theirs: fmt.Sprintf("peer %d plays %d", l.peer, named)}
+			Ours: fmt.Sprintf("peer %d plays %d", l.peer, plays), Theirs: fmt.Sprintf("peer %d plays %d", l.peer, named)}
 	}
 	return nil
 }
@@ -180,30 +180,48 @@ func (m *Mesh) agree() {
 			m.delays[d.Participant] = d.Ticks
 		}
 	}
-	b := binary.LittleEndian.AppendUint16(nil, wire.Version)
-	b = binary.LittleEndian.AppendUint64(b, m.cfg.Match)
+	var list []wire.Nonce
 	for peer := range driftback.Peer(driftback.MaxPeers) {
 		if nonce, ok := nonces[peer]; ok {
-			b = append(b, byte(peer))
-			b = binary.LittleEndian.AppendUint64(b, nonce)
+			list = append(list, wire.Nonce{Peer: peer, Nonce: nonce})
 		}
 	}
-	m.seed = xxh3.Hash(b)
-	for p, peer := range m.cfg.Players {
-		b = append(b, byte(p), byte(peer), byte(m.delays[p]))
+	m.seed, m.digest = Digest(m.cfg.Match, list, m.cfg.Players, m.delays, m.hellos())
+	m.views.avoid = m.avoided()
+	m.tag = tagOf(m.digest, m.views.avoid)
+	m.proceed()
+}
+
+// Digest returns the hash of every peer's nonce, which is a match's seed, and the hash of all
+// that is agreed on: that, who plays whom, the input delays by participant, and the settings that
+// any hello knows. Nonces are in ascending order of peer.
+func Digest(match uint64, nonces []wire.Nonce, players []driftback.Peer, delays []int, hellos []*wire.Hello) (seed, digest uint64) {
+	b := binary.LittleEndian.AppendUint16(nil, wire.Version)
+	b = binary.LittleEndian.AppendUint64(b, match)
+	for _, n := range nonces {
+		b = append(b, byte(n.Peer))
+		b = binary.LittleEndian.AppendUint64(b, n.Nonce)
 	}
-	for _, s := range m.known() {
+	seed = xxh3.Hash(b)
+	for p, peer := range players {
+		b = append(b, byte(p), byte(peer), byte(delays[p]))
+	}
+	for _, s := range known(hellos) {
 		b = append(append(b, s.Name...), 0)
 		b = append(append(b, s.Value...), 0)
 	}
-	m.digest = xxh3.Hash(b)
-	m.views.avoid = m.avoided()
-	m.tag = tagOf(m.digest, m.views.avoid)
-	m.agreed = true
+	return seed, xxh3.Hash(b)
+}
 
+// proceed takes what has been agreed on.
+func (m *Mesh) proceed() {
+	m.agreed = true
 	for p := range m.histories {
 		// Before a participant's own delay nobody can have pressed anything.
 		m.histories[p].skip(m.delays[p])
+	}
+	for i := range m.published {
+		m.published[i].skip(m.delays[m.own[i]])
 	}
 	for i := range m.links {
 		for j, p := range m.own {
@@ -213,12 +231,21 @@ func (m *Mesh) agree() {
 	m.phase = Agreeing
 }
 
+// hellos returns what every peer has said, this one among them.
+func (m *Mesh) hellos() []*wire.Hello {
+	all := make([]*wire.Hello, 1, 1+len(m.links))
+	all[0] = &wire.Hello{Settings: m.cfg.Settings}
+	for i := range m.links {
+		all = append(all, m.links[i].hello)
+	}
+	return all
+}
+
 // known returns the settings that any peer knows, in an order that is the same on
 // every peer: one that does not know a setting has agreed to what the others say.
-func (m *Mesh) known() []wire.Setting {
-	all := slices.Clone(m.cfg.Settings)
-	for i := range m.links {
-		all = append(all, m.links[i].hello.Settings...)
+func known(hellos []*wire.Hello) (all []wire.Setting) {
+	for _, h := range hellos {
+		all = append(all, h.Settings...)
 	}
 	all = slices.DeleteFunc(all, func(s wire.Setting) bool { return s.Value == "" })
 	slices.SortFunc(all, func(a, b wire.Setting) int {

@@ -105,8 +105,8 @@ func (m *Mesh) Link(peer driftback.Peer) (s LinkStats, ok bool) {
 	s.RoundTrip, s.Jitter = l.meter.roundTrip, l.meter.jitter
 	s.Loss, s.Lost, s.Repeated = l.meter.loss, l.meter.lost, l.meter.repeated
 	s.Silence = l.silence
-	for i, p := range m.own {
-		s.Unacknowledged = max(s.Unacknowledged, int(m.histories[p].held-l.acked[i]))
+	for i := range m.own {
+		s.Unacknowledged = max(s.Unacknowledged, int(m.publishedOf(i).held-l.acked[i]))
 	}
 	return s, true
 }

@@ -49,8 +49,10 @@ func (p Phase) String() string {
 type Mesh struct {
 	cfg       Config
 	own       []driftback.Participant // the participants this peer plays
-	histories []history               // by participant
-	delays    []int                   // by participant, known once Agreeing
+	histories []history               // by participant; with a relay what its set has
+	published []history               // with a relay: what this peer has published, in the order of own
+	marks     marks
+	delays    []int // by participant, known once Agreeing
 	// span is how far beyond the confirmed tick an honest peer can have published.
 	span  driftback.Tick
 	links []link
@@ -102,6 +104,10 @@ func New(c Config) (*Mesh, error) {
 	m.cfg.Players = slices.Clone(c.Players)
 	m.cfg.Delays = slices.Clone(c.Delays)
 	m.cfg.Settings = withRoster(c.Settings, c.Players)
+	if c.relayed() {
+		m.cfg.Settings = sorted(append(m.cfg.Settings, c.terms().setting()))
+		m.cfg.PlayOn = false // the relay decides about that
+	}
 	// While the owner has not yet read what one Poll brought, the confirmed tick may
 	// move by almost a span and inputs come from almost a span beyond that. A power of
 	// two that holds as many holds MaxRedundancy too.
@@ -116,9 +122,16 @@ func New(c Config) (*Mesh, error) {
 		m.histories = append(m.histories, newHistory(c.Stride, depth))
 		if peer == c.Self {
 			m.own = append(m.own, driftback.Participant(p))
+			if c.relayed() {
+				m.published = append(m.published, newHistory(c.Stride, depth))
+			}
 		}
 	}
+	m.marks.late = make([]uint64, len(c.Players))
 	peers := slices.Clone(c.Players)
+	if c.relayed() {
+		peers = []driftback.Peer{c.Relay}
+	}
 	slices.Sort(peers)
 	for _, peer := range slices.Compact(peers) {
 		if peer == c.Self {
@@ -130,7 +143,7 @@ func New(c Config) (*Mesh, error) {
 			l.meter.next = math.MaxUint16 - 99
 		}
 		for p, q := range c.Players {
-			if q == peer {
+			if q == peer || c.relayed() {
 				l.plays = append(l.plays, driftback.Participant(p))
 			}
 		}

@@ -59,7 +59,10 @@ func (m *Mesh) receiveAck(l *link, a *wire.Ack) {
 			continue
 		}
 		switch {
-		case a.Next > m.histories[p].held:
+		case m.relayed() && a.Next > m.publishedOf(i).held:
+			// The relay takes no input for these ticks any more, and this peer has none yet.
+			l.acked[i] = m.publishedOf(i).held
+		case a.Next > m.publishedOf(i).held:
 			m.refuse(BadAck)
 		case a.Next > l.acked[i]:
 			l.acked[i] = a.Next
@@ -76,20 +79,26 @@ func (m *Mesh) receiveRun(l *link, r *wire.Run) {
 		m.refuse(NotOwner)
 		return
 	}
+	if m.relayed() {
+		defer m.findMarks(r.Participant, m.histories[r.Participant].held)
+	}
 	h := &m.histories[r.Participant]
 	for i := range r.Count {
 		t := r.First + driftback.Tick(i)
 		in := r.Inputs[i*m.cfg.Stride : (i+1)*m.cfg.Stride]
 		e := r.Entry(i)
+		if m.relayed() {
+			in, e = m.fromRelay(r.Participant, in, e)
+		}
 		switch {
 		case h.contradicts(t, in, e):
 			m.halt(&ConflictError{Participant: r.Participant, Tick: t, Had: h.at(t), Got: in, HadEntry: h.entry(t), GotEntry: e})
 			return
 		case t < h.held: // again
-		case t >= m.Confirmed()+m.span:
+		case t >= m.Confirmed()+m.span || m.relayed() && t >= m.marks.used+m.span:
 			m.refuse(FarAhead)
 			return
-		case m.cfg.Valid != nil && !m.cfg.Valid(in) || !m.may(r.Participant, e):
+		case m.cfg.Valid != nil && !m.cfg.Valid(in) || !m.may(r.Participant, e) && (!m.relayed() || !e.Mark()):
 			m.refuse(BadInput)
 			l.balked = true
 			return

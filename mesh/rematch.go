@@ -42,6 +42,8 @@ func (m *Mesh) Follow(old *Mesh) error {
 		return errors.New("mesh: Follow is called once, on a mesh that is new")
 	case old.followed:
 		return errors.New("mesh: a rematch has the links of this match already: follow that one")
+	case m.relayed() || old.relayed():
+		return errors.New("mesh: a relay has one match: for a rematch both need new links")
 	case m.cfg.Self != old.cfg.Self:
 		return fmt.Errorf("mesh: Self is peer %d, and was peer %d in the match before", m.cfg.Self, old.cfg.Self)
 	case len(m.links) > 0 && m.cfg.Nonce == old.cfg.Nonce:
@@ -137,7 +139,7 @@ func tagOf(digest uint64, avoided []uint16) uint16 {
 // avoided returns the tags that packets must not carry, which every peer knows alike.
 func (m *Mesh) avoided() []uint16 {
 	var tags []uint16
-	for _, s := range m.known() {
+	for _, s := range known(m.hellos()) {
 		if s.Name != tagSetting {
 			continue
 		}

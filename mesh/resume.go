@@ -176,6 +176,10 @@ func (m *Mesh) Supply(p driftback.Participant, in []byte, e wire.Entry) bool {
 
 // receiveWelcome takes a welcome that comes after the first: it says nothing new.
 func (m *Mesh) receiveWelcome(l *link, w wire.Welcome) {
+	if m.relayed() {
+		m.welcomed(l, &w)
+		return
+	}
 	if m.from == 0 || w.Digest != m.digest || w.Seed != m.seed {
 		m.refuse(BadVote)
 		return

@@ -32,12 +32,12 @@ const sentAgain = 16
 const maxHead = wire.HeaderSize + wire.MaxEchoSize + wire.MaxAcks*wire.MaxAckSize + wire.MaxSumAckSize
 
 // Publish takes this peer's own input of participant p for tick t, which must be
-// Held(p): nothing is published twice and no tick is left out. It copies in.
+// Published(p): nothing is published twice and no tick is left out. It copies in.
 func (m *Mesh) Publish(p driftback.Participant, t driftback.Tick, in []byte) error {
 	if int(p) >= len(m.cfg.Players) || m.cfg.Players[p] != m.cfg.Self {
 		return fmt.Errorf("mesh: participant %d is not this peer's to publish for", p)
 	}
-	h := &m.histories[p]
+	h := m.publishing(p)
 	switch {
 	case m.phase != Playing:
 		return fmt.Errorf("mesh: an input of participant %d for tick %d, but the match is not being played", p, t)
@@ -82,8 +82,8 @@ func (m *Mesh) Flush() {
 
 func (m *Mesh) flushTo(l *link) {
 	fresh, waits := false, l.owesAck || l.prints.owesAck || l.prints.acked < m.prints.next
-	for i, p := range m.own {
-		held := m.histories[p].held
+	for i := range m.own {
+		held := m.publishedOf(i).held
 		fresh = fresh || held > l.sent[i]
 		waits = waits || held > l.acked[i]
 	}
@@ -119,8 +119,8 @@ func (m *Mesh) send(l *link, news bool) {
 		m.putAcks(l, p)
 	}
 	m.putSums(l, p)
-	for i, q := range m.own {
-		if first := m.first(l, i, q, news); !l.midway || l.told[i] < first {
+	for i := range m.own {
+		if first := m.first(l, i, news); !l.midway || l.told[i] < first {
 			l.told[i] = first
 		}
 	}
@@ -155,9 +155,9 @@ func (m *Mesh) burst(l *link, from []driftback.Tick, most int) (more bool) {
 	return more
 }
 
-// first returns the first tick of our participant q that a packet must carry.
-func (m *Mesh) first(l *link, i int, q driftback.Participant, news bool) driftback.Tick {
-	h := &m.histories[q]
+// first returns the first tick of our participant number i that a packet must carry.
+func (m *Mesh) first(l *link, i int, news bool) driftback.Tick {
+	h := m.publishedOf(i)
 	t := l.acked[i]
 	if news {
 		t = min(l.acked[i], h.held-driftback.Tick(m.cfg.Redundancy))
@@ -182,11 +182,12 @@ func (m *Mesh) sendOne(l *link, from []driftback.Tick) (more bool) {
 	}
 	m.runs, m.entries = m.runs[:0], m.entries[:0]
 	for i, q := range m.own {
-		held := m.histories[q].held
+		h := m.publishedOf(i)
+		held := h.held
 		if from[i] == held {
 			continue
 		}
-		if from[i], budget = m.putRun(q, from[i], held, budget); from[i] < held {
+		if from[i], budget = m.putRun(q, h, from[i], held, budget); from[i] < held {
 			return m.transmit(l, true)
 		}
 	}
@@ -194,10 +195,10 @@ func (m *Mesh) sendOne(l *link, from []driftback.Tick) (more bool) {
 }
 
 // putRun adds to the packet that is being built what fits into budget bytes of
-// participant q's inputs for [from, to), which are held, with their entries. It returns
+// participant q's inputs for [from, to), which h holds, with their entries. It returns
 // the first tick that is left over, and how many bytes are.
-func (m *Mesh) putRun(q driftback.Participant, from, to driftback.Tick, budget int) (rest driftback.Tick, left int) {
-	h, start := &m.histories[q], len(m.runs)
+func (m *Mesh) putRun(q driftback.Participant, h *history, from, to driftback.Tick, budget int) (rest driftback.Tick, left int) {
+	start := len(m.runs)
 	to = from + min(to-from, wire.MaxRunTicks, driftback.Tick((wire.MaxDecoded-start)/h.stride))
 	m.runs = h.flatten(m.runs, from, to)
 	var entries []byte

@@ -68,8 +68,8 @@ func (m *Mesh) due(l *link) bool {
 	if m.turns.length == 0 {
 		return true
 	}
-	for i, p := range m.own {
-		held := m.histories[p].held
+	for i := range m.own {
+		held := m.publishedOf(i).held
 		// Nothing comes after the last tick for which these could wait.
 		ends := m.last > 0 && l.sent[i] < m.last && held >= m.last
 		if ends || int(held-l.sent[i]) >= m.cfg.PublishEvery {

@@ -102,8 +102,10 @@ func (m *Mesh) Cut(p driftback.Participant) (t driftback.Tick, ok bool) {
 	return t, t != never
 }
 
-// Member reports whether a peer, this one among them, is in the newest view.
-func (m *Mesh) Member(peer driftback.Peer) bool { return m.views.members.Has(peer) }
+// Member reports whether a peer, this one among them, is in the newest view. A relay always is.
+func (m *Mesh) Member(peer driftback.Peer) bool {
+	return m.views.members.Has(peer) || m.relayed() && peer == m.cfg.Relay
+}
 
 // weight returns how many participants the peers play.
 func (m *Mesh) weight(peers wire.Peers) (n int) {

@@ -69,6 +69,10 @@ func (m *Mesh) lacksShared() (q driftback.Participant, lacks bool) {
 
 // putAcks adds what a packet to a peer acknowledges.
 func (m *Mesh) putAcks(l *link, p *wire.Packet) {
+	if m.relayed() { // it sends all participants' together
+		p.Acks = append(p.Acks, wire.Ack{Next: m.Confirmed()})
+		return
+	}
 	if m.views.number == 0 {
 		for _, q := range l.plays {
 			p.Acks = append(p.Acks, wire.Ack{Participant: q, Next: m.histories[q].held})
@@ -112,6 +116,9 @@ func (m *Mesh) supplies(l *link, r *wire.Run) bool {
 	if int(r.Participant) >= len(m.cfg.Players) {
 		return false
 	}
+	if m.relayed() {
+		return true
+	}
 	t := m.views.cuts[r.Participant]
 	if t == never {
 		return m.cfg.Players[r.Participant] == l.peer
@@ -136,7 +143,7 @@ func (m *Mesh) share(l *link) {
 		if t == never || from < 0 || from >= to || from < h.oldest() {
 			continue
 		}
-		rest, left := m.putRun(driftback.Participant(q), from, to, budget)
+		rest, left := m.putRun(driftback.Participant(q), h, from, to, budget)
 		if rest == from {
 			break
 		}

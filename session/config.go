@@ -62,6 +62,12 @@ type Config[S any, I comparable] struct {
 	// plays participant p. Alike.
 	Self    driftback.Peer
 	Players []driftback.Peer
+	// Relay is the peer through which everybody plays, 1 to 63, which plays nobody: see
+	// package relay. This peer then has one link, to it, and its own inputs are guesses too until
+	// the relay has them in its set: one that is later than the relay waits is replaced by
+	// a repeat of the last one, for everybody alike, this peer included. 0 is none, and peers speak with each
+	// other. Through a relay nobody returns, there is no rematch, and games cannot send each other messages. Alike.
+	Relay driftback.Peer
 	// Match tells this match from others between the same peers. Game and Build are
 	// the game's name and version. Alike; an empty Build is read from the program's
 	// build information and is not compared where that is missing on either side.
@@ -230,6 +236,10 @@ func (c Config[S, I]) filled() (Config[S, I], error) {
 		return c, fmt.Errorf("session: MaxWatchers is %d and Transport is nil: without a transport nobody can watch", c.MaxWatchers)
 	case c.WatchRate != 0 && c.WatchRate < feed.MinRate:
 		return c, fmt.Errorf("session: WatchRate is %d bytes a second: at least %d, or 0 for %d", c.WatchRate, feed.MinRate, feed.DefaultRate)
+	case c.Relay != 0 && c.Transport == nil:
+		return c, fmt.Errorf("session: Relay is peer %d and Transport is nil: without a transport it cannot be reached", c.Relay)
+	case c.Relay != 0 && c.Rejoin:
+		return c, fmt.Errorf("session: Relay is peer %d and Rejoin is true: through a relay nobody returns yet", c.Relay)
 	case c.Rejoin && c.WhenLost != PlayOn:
 		return c, errors.New("session: Rejoin is true and WhenLost is End: only to a match that plays on can a peer return")
 	case c.Rejoin && c.FingerprintEvery == None:

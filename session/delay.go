@@ -138,11 +138,11 @@ func (m *Lockstep[S, I]) publish(t driftback.Tick, local []I) {
 			m.mesh.Note(Event{Kind: DelayChanged, Peer: m.cfg.Self, Participant: p, Tick: t, Delay: d.ticks})
 		}
 		target := t + driftback.Tick(d.ticks)
-		if next := m.mesh.Held(p); target < next {
+		if next := m.mesh.Published(p); target < next {
 			m.delays.inputFor[i] = m.spare(d, local[i], next)
 			continue
 		}
-		for m.mesh.Held(p) < target && m.err == nil {
+		for m.mesh.Published(p) < target && m.err == nil {
 			m.delays.filled++
 			in := d.last
 			if m.cfg.Fill != nil {
@@ -180,7 +180,7 @@ func (m *Lockstep[S, I]) publishNext(p driftback.Participant, d *delayed[I], in 
 	if d.hasOver {
 		in, d.hasOver, made = m.cfg.Merge(in, d.over), false, true
 	}
-	t := m.mesh.Held(p)
+	t := m.mesh.Published(p)
 	if made && m.cfg.Valid != nil && !m.cfg.Valid(in) {
 		// The others would drop it for ever, and wait for it.
 		words := fmt.Sprintf("Config.Valid refuses %+v, which Config.Fill or Config.Merge made for participant %d and tick %d", in, p, t)
@@ -190,4 +190,7 @@ func (m *Lockstep[S, I]) publishNext(p driftback.Participant, d *delayed[I], in 
 	d.last, m.in = in, in
 	m.bytes = m.inputs.Append(m.bytes[:0], &m.in)
 	m.check(m.mesh.PublishEntry(p, t, m.bytes, m.riding(p)))
+	if m.cfg.Relay != 0 {
+		m.log.Suggest(p, t, in)
+	}
 }

@@ -105,6 +105,14 @@ func (m *Lockstep[S, I]) enter(e wire.Entry) error {
 	return ErrMayNotPause
 }
 
+// enterAgain has an entry ride with a later input because the one that it rode with came too
+// late, unless another of its kind has been given meanwhile.
+func (m *Lockstep[S, I]) enterAgain(e wire.Entry) {
+	if m.controls.pending[kindOf(e)] == 0 {
+		m.check(m.enter(e))
+	}
+}
+
 // riding returns the entry that rides with participant p's next input, which is about to
 // be published. If there are two the other one waits for the input after it.
 func (m *Lockstep[S, I]) riding(p driftback.Participant) (e wire.Entry) {

@@ -83,7 +83,11 @@ func (m *Lockstep[S, I]) oneWay() (t time.Duration, known bool) {
 	for i := range m.peerStats {
 		if s, _ := m.mesh.Link(m.peerStats[i].Peer); s.RoundTrip > 0 {
 			known = true
-			t = max(t, s.RoundTrip/2+s.Jitter)
+			way := s.RoundTrip / 2
+			if m.cfg.Relay != 0 {
+				way = s.RoundTrip // to the relay, and on to the others
+			}
+			t = max(t, way+s.Jitter)
 		}
 	}
 	return t, known

@@ -65,7 +65,7 @@ func newLockstep[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 func (m *Lockstep[S, I]) meshConfig() mesh.Config {
 	c := &m.cfg
 	return mesh.Config{
-		Transport: c.Transport, Self: c.Self, Players: c.Players,
+		Transport: c.Transport, Self: c.Self, Players: c.Players, Relay: c.Relay,
 		Stride: m.inputs.Size(), Delays: c.InputDelays, Window: int(c.window()), Redundancy: c.Redundancy,
 		PublishEvery: c.PublishEvery, TickLength: time.Second / time.Duration(c.TickRate),
 		FingerprintEvery: c.FingerprintEvery, History: c.History,
@@ -114,6 +114,9 @@ func (m *Lockstep[S, I]) beginAt(b *beginning[S]) (err error) {
 	m.parts = make([]parts, len(c.Players))
 	for p := range m.parts {
 		m.parts[p] = m.partsOf(driftback.Participant(p))
+	}
+	if c.Relay != 0 {
+		m.late = make([]uint64, len(c.Players))
 	}
 	m.status = make([]driftback.Status, len(c.Players))
 	m.waiting = make([]driftback.Participant, 0, len(c.Players))

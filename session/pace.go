@@ -50,7 +50,17 @@ func (m *Lockstep[S, I]) paced(stalled bool) {
 	load := float64(spent-p.spent) / float64(p.length) * speed.Rate() // at twice the speed a tick has half the time
 	p.spent = spent
 	p.others = p.others[:0]
+	if m.cfg.Relay != 0 {
+		// What the relay says of itself is by how much later than the others' this peer's
+		// inputs come. So that they come together, one that is late is as far ahead as it takes.
+		if o, ok := m.mesh.Pace(m.cfg.Relay); ok {
+			p.others = append(p.others, pacing.Report{Lead: p.regulator.Lead() + o.Lead, Age: o.Age})
+		}
+	}
 	for i := range m.peerStats {
+		if m.cfg.Relay != 0 {
+			break
+		}
 		if o, ok := m.mesh.Pace(m.peerStats[i].Peer); ok && m.mesh.Member(m.peerStats[i].Peer) {
 			p.others = append(p.others, pacing.Report{Lead: o.Lead, Load: o.Load, Age: o.Age})
 		}

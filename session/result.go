@@ -65,6 +65,7 @@ const (
 	WatcherCame     = mesh.WatcherCame
 	WatcherGone     = mesh.WatcherGone
 	FeedBegan       = mesh.FeedBegan
+	InputLate       = mesh.InputLate
 )
 
 // Message is what a peer's game has sent with [Lockstep.Send].

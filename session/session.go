@@ -49,6 +49,7 @@ type Lockstep[S any, I comparable] struct {
 	rerunTime time.Duration
 	peerStats []PeerStats
 	status    []driftback.Status
+	late      []uint64 // for Stats
 	pace      pace
 }
 
@@ -172,6 +173,7 @@ func (m *Lockstep[S, I]) begin() {
 
 // play brings the game up to date and, given inputs, runs the next tick if it may.
 func (m *Lockstep[S, I]) play(local []I) {
+	m.mesh.Used(m.loop.Next())
 	if m.takeViews(); m.err != nil {
 		return
 	}
@@ -213,6 +215,8 @@ func (m *Lockstep[S, I]) take(p driftback.Participant) {
 		m.check(m.loop.Supply(p, m.supplied[p], m.in))
 		if e := m.mesh.Entry(p, m.supplied[p]); e != 0 {
 			m.given(p, m.supplied[p], e)
+		} else if e := m.mesh.Dropped(p, m.supplied[p]); e != 0 {
+			m.enterAgain(e)
 		}
 	}
 }

@@ -26,6 +26,9 @@ type Stats struct {
 	// input on Tick; borrowed until the next call of Stats.
 	View   int
 	Status []driftback.Status
+	// Late is, by participant, on how many confirmed ticks the relay has repeated its last
+	// input because its own came too late; nil without one: see Config.Relay. Borrowed until the next call of Stats.
+	Late []uint64
 	// EffectsDropped and EventsDropped count what exceeded a bound.
 	EffectsDropped, EventsDropped uint64
 	// Refused counts what was dropped, by reason.
@@ -62,6 +65,10 @@ func (m *Lockstep[S, I]) Stats() Stats {
 		StepTime: m.stepTime, RerunTime: m.rerunTime,
 	}
 	m.statuses(m.loop.Next(), m.status)
+	for p := range m.late {
+		m.late[p] = m.mesh.Late(driftback.Participant(p))
+	}
+	s.Late = m.late
 	s.Pace = PaceStats{Lead: m.pace.regulator.Lead(), Load: m.pace.regulator.Load()}
 	for i := range m.peerStats {
 		p := &m.peerStats[i]

@@ -17,6 +17,13 @@ const (
 	EntryResume Entry = 2
 	// entrySpeed and as many eighths of the normal rate are a speed.
 	entrySpeed Entry = 2
+
+	// EntryLate and EntryGone are marks: only a relay gives them, in place of what the
+	// participant may have given, and says by them that the input is not the participant's
+	// own. It came too late and its last one in the relay's set is repeated, or the
+	// participant does not play any more and its input is zeros.
+	EntryLate = MaxEntry + 1
+	EntryGone = MaxEntry + 2
 )
 
 const (
@@ -24,7 +31,7 @@ const (
 	SpeedUnit = 8
 	// MaxSpeed is the largest speed in eighths; the smallest is 1.
 	MaxSpeed = 4 * SpeedUnit
-	// MaxEntry is the largest entry that there is.
+	// MaxEntry is the largest entry that a participant gives; a relay's marks are larger.
 	MaxEntry = entrySpeed + MaxSpeed
 	// MaxEntrySize is the size in bytes that one entry takes in a packet at most.
 	MaxEntrySize = 3
@@ -48,6 +55,9 @@ func (e Entry) Speed() (eighths int, ok bool) {
 	return int(e) - int(entrySpeed), e > entrySpeed && e <= MaxEntry
 }
 
+// Mark reports whether the entry is one that only a relay gives.
+func (e Entry) Mark() bool { return e == EntryLate || e == EntryGone }
+
 // String returns the entry as a few lower-case words.
 func (e Entry) String() string {
 	eighths, ok := e.Speed()
@@ -58,6 +68,10 @@ func (e Entry) String() string {
 		return "pause"
 	case e == EntryResume:
 		return "resume"
+	case e == EntryLate:
+		return "late"
+	case e == EntryGone:
+		return "gone"
 	case ok:
 		return fmt.Sprintf("speed %d/%d", eighths, SpeedUnit)
 	}
@@ -80,8 +94,8 @@ func (w *writer) surveyEntries(run *Run) (some bool) {
 		return false
 	}
 	for i, e := range run.Entries {
-		if Entry(e) > MaxEntry {
-			w.refuse("the entry of participant %d for tick %d is %d, and at most %d is allowed", run.Participant, run.First+driftback.Tick(i), e, MaxEntry)
+		if Entry(e) > EntryGone {
+			w.refuse("the entry of participant %d for tick %d is %d, and at most %d is allowed", run.Participant, run.First+driftback.Tick(i), e, EntryGone)
 			return false
 		}
 		some = some || e != 0
@@ -131,8 +145,8 @@ func (p *Packet) parseEntries(r *reader) {
 			r.refuse("an entry for tick %d of all the runs, which have %d", at+1, total)
 		}
 		e := r.byte()
-		if r.err == nil && (e == 0 || Entry(e) > MaxEntry) {
-			r.refuse("an entry of %d, and 1 to %d are allowed", e, MaxEntry)
+		if r.err == nil && (e == 0 || Entry(e) > EntryGone) {
+			r.refuse("an entry of %d, and 1 to %d are allowed", e, EntryGone)
 		}
 		if r.err == nil {
 			p.entries[at] = e

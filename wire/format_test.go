@@ -318,6 +318,10 @@ func (d *byDocument) entries(lengths []int) {
 			means = "resume"
 		case value >= 3 && value <= 34:
 			means = fmt.Sprintf("speed %d/8", value-2)
+		case value == 35:
+			means = "late"
+		case value == 36:
+			means = "gone"
 		default:
 			refuse("an entry that means nothing")
 		}

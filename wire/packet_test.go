@@ -34,8 +34,8 @@ func TestAPacketIsRefusedByName(t *testing.T) {
 		"entries and no inputs":                 {1, "c0" + header, "entries, and no inputs"},
 		"entries promised and none there":       {1, "c2" + header + "20 05 01", "cut short: the header of an entry does not end"},
 		"an entry cut short":                    {1, "c2" + header + "20 05 01 00", "cut short: 1 bytes are needed and 0 are left"},
-		"an entry that is none":                 {1, "c2" + header + "20 05 01 00 00", "an entry of 0, and 1 to 34 are allowed"},
-		"an entry there is not":                 {1, "c2" + header + "20 05 01 00 23", "an entry of 35, and 1 to 34 are allowed"},
+		"an entry that is none":                 {1, "c2" + header + "20 05 01 00 00", "an entry of 0, and 1 to 36 are allowed"},
+		"an entry there is not":                 {1, "c2" + header + "20 05 01 00 25", "an entry of 37, and 1 to 36 are allowed"},
 		"an entry past the run":                 {1, "c2" + header + "20 05 01 02 01", "an entry for tick 2 of all the runs, which have 1"},
 		"two entries for one tick":              {1, "c2" + header + "20 05 01 01 01 00 02", "an entry for tick 2 of all the runs, which have 1"},
 		"an entry that says another follows":    {1, "c2" + header + "20 05 01 01 01", "cut short: the header of an entry does not end"},
@@ -139,7 +139,7 @@ func TestAPacketBeyondABoundIsNotAppended(t *testing.T) {
 		"a run past the last tick":        {1, wire.Packet{Runs: []wire.Run{run(0, wire.MaxTick, 1, 1)}}, "from tick 4611686018427387904 ends beyond"},
 		"a run at the largest tick of Go": {1, wire.Packet{Runs: []wire.Run{run(0, 1<<63-1, 1, 1)}}, "ends beyond"},
 		"fewer entries than ticks":        {1, wire.Packet{Runs: []wire.Run{{Count: 2, Inputs: []byte{1, 2}, Entries: []byte{1}}}}, "the run of participant 0 has 1 entries for 2 ticks"},
-		"an entry there is not":           {1, wire.Packet{Runs: []wire.Run{{First: 9, Count: 2, Inputs: []byte{1, 2}, Entries: []byte{0, 35}}}}, "the entry of participant 0 for tick 10 is 35, and at most 34 is allowed"},
+		"an entry there is not":           {1, wire.Packet{Runs: []wire.Run{{First: 9, Count: 2, Inputs: []byte{1, 2}, Entries: []byte{0, 37}}}}, "the entry of participant 0 for tick 10 is 37, and at most 36 is allowed"},
 		"a participant there cannot be":   {1, wire.Packet{Runs: []wire.Run{run(16, 1, 1, 1)}}, "participant 16, and at most 15 is allowed"},
 		"a participant twice":             {1, wire.Packet{Runs: []wire.Run{run(2, 1, 1, 1), run(2, 2, 1, 1)}}, "participant 2 after participant 2: they must ascend"},
 		"acknowledgements that descend":   {1, wire.Packet{Acks: []wire.Ack{{Participant: 2}, {Participant: 1}}}, "participant 1 after participant 2: they must ascend"},
@@ -223,7 +223,7 @@ func anyPacket(t *rapid.T, stride int) wire.Packet {
 			if rapid.IntRange(0, 2).Draw(t, "entries") == 0 {
 				r.Entries = make([]byte, ticks)
 				for range rapid.IntRange(0, 5).Draw(t, "entries of the run") {
-					r.Entries[rapid.IntRange(0, ticks-1).Draw(t, "entry at")] = rapid.ByteMax(byte(wire.MaxEntry)).Draw(t, "entry")
+					r.Entries[rapid.IntRange(0, ticks-1).Draw(t, "entry at")] = rapid.ByteMax(byte(wire.EntryGone)).Draw(t, "entry")
 				}
 			}
 			p.Runs = append(p.Runs, r)

@@ -115,6 +115,9 @@ func packetVectors() []packetVector {
 	list = append(list,
 		packetVector{"a pause", 2, wire.Packet{Runs: []wire.Run{entered(one, map[int]wire.Entry{0: wire.EntryPause})}, Acks: []wire.Ack{ack}}},
 		packetVector{"a pause that is not acknowledged yet", 1, wire.Packet{Runs: []wire.Run{entered(held(1, 60, 5, 3), map[int]wire.Entry{2: wire.EntryPause})}}},
+		packetVector{"a relay's marks", 1, wire.Packet{
+			Runs: []wire.Run{entered(held(0, 60, 3, 8), map[int]wire.Entry{1: wire.EntryLate}), entered(held(1, 60, 3, 0), map[int]wire.Entry{0: wire.EntryGone, 1: wire.EntryGone, 2: wire.EntryGone})},
+		}},
 		packetVector{"entries on every tick, and far into the second run", 1, wire.Packet{
 			Runs: []wire.Run{
 				entered(held(0, 60, 4, 3), map[int]wire.Entry{0: wire.EntryPause, 1: wire.EntryResume, 2: half, 3: fast}),

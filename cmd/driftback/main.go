@@ -1,6 +1,7 @@
 // Command driftback is the engine's tools, each a command below it:
 //
 //	driftback sim -seeds 0:10000    play simulated matches and hold each to the rules
+//	driftback relay -players 4      carry a match between players who need not reach each other
 //	driftback version               say which version this is
 //
 // driftback COMMAND -help says what each can do. It owns no work of its own: a command
@@ -24,6 +25,7 @@ func root() *cli.Command {
 		Usage: "tools for rollback netcode",
 		Commands: []*cli.Command{
 			simCommand(),
+			relayCommand(),
 			versionCommand(),
 		},
 	}
