@@ -44,6 +44,7 @@ func seeds(f *testing.F) {
 	}
 	turn := []byte{0xfe, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 	f.Add(turn)
+	f.Add(append(append([]byte(nil), turn...), 0xfd, 0, 1, 0)) // an empty message, at once
 	var run []wire.Run
 	for q := range players {
 		run = append(run, wire.Run{Participant: driftback.Participant(q), Count: 2, Inputs: []byte{1, 1, 2, 2}})

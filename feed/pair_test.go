@@ -32,17 +32,21 @@ type wired struct {
 	transport.Transport
 }
 
-func (w *wired) Send(_ driftback.Peer, b []byte) { w.put(transport.Datagram, b) }
+func (w *wired) Send(to driftback.Peer, b []byte) { w.put(to, transport.Datagram, b) }
 
-func (w *wired) SendReliable(_ driftback.Peer, b []byte) error {
+func (w *wired) SendReliable(to driftback.Peer, b []byte) error {
 	if w.full {
 		return transport.ErrFull
 	}
-	w.put(transport.Reliable, b)
+	w.put(to, transport.Reliable, b)
 	return nil
 }
 
-func (w *wired) put(k transport.Kind, b []byte) {
+// put keeps b for the other side; what is sent to somebody else is lost.
+func (w *wired) put(to driftback.Peer, k transport.Kind, b []byte) {
+	if to != w.far {
+		return
+	}
 	w.out, w.kinds, w.bytes = append(w.out, append([]byte(nil), b...)), append(w.kinds, k), w.bytes+len(b)
 }
 

@@ -104,7 +104,7 @@ func (c *chain) turns(n int) {
 // lose takes feeder 0 away, and has feeder 1 in its place.
 func (c *chain) lose() {
 	c.follower.Receive(transport.Message{Kind: transport.Down, From: 0})
-	c.down = &wired{self: 1, far: 9}
+	c.down, c.up.far = &wired{self: 1, far: 9}, 1
 	other, err := feed.NewFeeder(feed.FeederConfig{
 		Transport: c.down, Hello: mesh.OutsideHello(7, 1, nil, []driftback.Peer{0, 1}), Archive: c.true, Most: 2, Timeout: time.Second,
 		Refuse: func(r mesh.Refusal) { c.refused[r]++ }, Note: func(mesh.Event) {},

@@ -61,7 +61,11 @@ type watcher struct {
 // fed reports whether a watcher will take inputs: all of what it begins with has been sent
 // before them, though it may not have said yet that it has come.
 func (w *watcher) fed() bool {
-	return w.phase == feeding || w.phase == offering && w.sender.Phase() == transfer.Sealed
+	if w.phase != offering {
+		return w.phase == feeding
+	}
+	at := w.sender.Phase()
+	return at == transfer.Sealed || at == transfer.Done // done: its verdict came after the last Poll
 }
 
 // Receive takes a message of a peer that plays nobody.

@@ -238,10 +238,12 @@ func (m *Mesh) putSums(l *link, p *wire.Packet) {
 	if f.every == 0 {
 		return
 	}
-	if t.owesAck {
+	first, end := m.nextSums(l)
+	if t.owesAck || first < end && t.next > 0 {
+		// Fingerprints never go alone: the peer that has compared the newest of them also knows
+		// which of its own had come before, and leastKept is enough for those since.
 		p.SumAck, t.owesAck = wire.SumAck{Set: !m.cfg.Buggify.Fires(buggify.NoSumAck), Next: t.next}, false
 	}
-	first, end := m.nextSums(l)
 	if first == end {
 		return
 	}

@@ -40,7 +40,8 @@ type watcher[S any, I comparable] struct {
 	told      told
 	feeder    driftback.Peer // who fed it last
 	fed       bool
-	owed      bool // who fed it has finished, so that it must see the end
+	owed      bool           // who fed it has finished, so that it must see the end
+	owes      driftback.Peer // who that was
 	look      watcherLook
 }
 

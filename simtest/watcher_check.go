@@ -249,7 +249,7 @@ func (w *watcher[S, I]) noFeederWrongly(err error) string {
 	if w.disturbed || strings.Contains(err.Error(), "its states cannot be handed over") && (m.every == 0 || !handsOver[S]()) {
 		return ""
 	}
-	if w.owed {
+	if w.owed && !m.crashed(w.owes) {
 		return "who fed it has finished, and it has not seen that"
 	}
 	for _, f := range w.feeders() {
@@ -294,7 +294,16 @@ func (w *watcher[S, I]) excused(f int) bool {
 func (m *match[S, I]) owe(by driftback.Peer) {
 	for _, w := range m.watchers {
 		if w.fed && w.feeder == by && w.err == nil && w.confirmed+m.s.kept() >= driftback.Tick(m.s.Ticks) {
-			w.owed = true
+			w.owed, w.owes = true, by
 		}
 	}
+}
+
+// crashed reports whether a peer, who may watch, has crashed: what it had not sent yet nobody
+// sends, be its match over or not.
+func (m *match[S, I]) crashed(p driftback.Peer) bool {
+	if p >= FirstWatcher {
+		return m.watchers[p-FirstWatcher].gone
+	}
+	return m.peers[p].gone
 }

@@ -78,18 +78,19 @@ func (w *watcher[S, I]) checkProgress(now time.Duration) {
 		}
 		return
 	}
-	if w.fed {
+	fed := w.fed && !m.crashed(w.feeder) // by one who still does
+	if fed {
 		l.unfed = 0
 	} else if l.unfed == 0 {
 		l.unfed = now
 	}
-	if fed := w.given(); !w.fed || w.next >= l.mark || fed > w.confirmed+m.s.kept() { // that is not there any more
-		l.mark, l.since = fed-driftback.Tick(w.is.Delay)-mayLag, now
+	if there := w.given(); !fed || w.next >= l.mark || there > w.confirmed+m.s.kept() { // that is not there any more
+		l.mark, l.since = there-driftback.Tick(w.is.Delay)-mayLag, now
 	}
 	switch {
-	case w.fed && now-l.since > w.behind():
+	case fed && now-l.since > w.behind():
 		w.breaks(RuleWatchEnd, w.next, "peer %d feeds it, and for %v it has not come to tick %d, which is %d ticks behind what was there", w.feeder, now-l.since, l.mark, w.is.Delay+mayLag)
-	case !w.fed && now-l.unfed > w.hopeless()*time.Duration(1+len(m.watchers))+m.outlook.patience && m.given(w):
+	case !fed && now-l.unfed > w.hopeless()*time.Duration(1+len(m.watchers))+m.outlook.patience && m.given(w):
 		w.breaks(RuleWatchEnd, w.next, "nobody has fed it for %v, and it neither ends nor goes on", now-l.unfed)
 	}
 }
