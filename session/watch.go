@@ -30,7 +30,10 @@ type WatchConfig[S any, I comparable] struct {
 	// whose MaxWatchers lets them, or other spectators. None: all players.
 	Feeders []driftback.Peer
 	// Delay is how many ticks the spectator stays behind what it has been given, up to a
-	// quarter of an hour at 60 ticks a second.
+	// quarter of an hour at 60 ticks a second. A player that the others are about to go on
+	// without does not know so, and gives what they will never have played: who has run that
+	// cannot go on with them, and ends with [ErrNoFeeder]. Who stays behind by Window and
+	// the players' longest InputDelay never has.
 	Delay int
 	// CatchUp is how many ticks one call of Tick runs at most, while it is behind;
 	// 0 is DefaultCatchUp.

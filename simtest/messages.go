@@ -18,9 +18,13 @@ type letter struct {
 	size int
 	at   time.Duration
 	// link is how often the link had been down when it was sent. What is on its way when a
-	// link goes down is lost.
-	link int
+	// link goes down is lost. heard is how often its sender had been told so: what it still
+	// sends before it knows is lost too.
+	link, heard int
 }
+
+// sameLink reports whether two letters went over the same link, as far as their sender knew.
+func (l letter) sameLink(other letter) bool { return l.link == other.link && l.heard == other.heard }
 
 // mail is what one peer's game has sent to another's.
 type mail struct {
@@ -29,6 +33,7 @@ type mail struct {
 	// told is how often the receiver was told that the link went down since the turn in which it
 	// read one, that turn included, and now how often in this turn.
 	told, now int
+	heard     int // how often the sender was told
 }
 
 // generateMessages has the games of some scenarios send messages.
@@ -66,7 +71,7 @@ func (p *peer[S, I]) write() {
 		p.checkUnsent(to, len(data), err)
 		return
 	}
-	box.sent = append(box.sent, letter{hash: xxh3.Hash(data), size: len(data), at: m.net.Now(), link: m.links[p.self][to]})
+	box.sent = append(box.sent, letter{hash: xxh3.Hash(data), size: len(data), at: m.net.Now(), link: m.links[p.self][to], heard: box.heard})
 }
 
 // checkUnsent judges why a message could not be sent.
@@ -104,6 +109,7 @@ func (p *peer[S, I]) checkMessages(r *session.Result) {
 		if e.Kind == session.PeerDown && int(e.Peer) < len(m.peers) {
 			box := &m.mail[e.Peer][p.self]
 			box.told, box.now = box.told+1, box.now+1
+			m.mail[p.self][e.Peer].heard++
 		}
 	}
 	for _, msg := range r.Messages {
@@ -119,7 +125,7 @@ func (p *peer[S, I]) checkMessages(r *session.Result) {
 			p.breaks(RuleMessage, p.next, "a message of %d bytes from peer %d, which has not sent it, or which came before", len(msg.Data), msg.From)
 			return
 		}
-		if lost := box.sent[box.read : box.read+i]; i > 0 && (lost[i-1].link == box.sent[box.read+i].link || box.told == 0 && !m.s.Buggify) {
+		if lost := box.sent[box.read : box.read+i]; i > 0 && (lost[i-1].sameLink(box.sent[box.read+i]) || box.told == 0 && !m.s.Buggify) {
 			p.breaks(RuleMessage, p.next, "message %d of peer %d has come, and message %d before it has not: between them their link was down %d times, of which it was told %d",
 				box.read+i, msg.From, box.read, box.sent[box.read+i].link-lost[i-1].link, box.told)
 			return
@@ -144,7 +150,7 @@ func (p *peer[S, I]) checkUnread() {
 		if box.read == len(box.sent) || !p.view.members[q] || !m.peers[q].view.members[p.self] {
 			continue
 		}
-		if l := box.sent[box.read]; l.link == m.links[q][p.self] && now-max(l.at, m.outlook.quiet) > most {
+		if l := box.sent[box.read]; l.link == m.links[q][p.self] && l.heard == box.heard && now-max(l.at, m.outlook.quiet) > most {
 			p.breaks(RuleMessage, p.next, "message %d of peer %d has not come for %v", box.read, q, now-l.at)
 			return
 		}

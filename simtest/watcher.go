@@ -37,6 +37,7 @@ type watcher[S any, I comparable] struct {
 	runs      driftback.Tick // the next that its step is to run
 	ran       int            // how many it has run in this turn
 	view      int            // the place of the view that it saw last
+	ranIn     int            // the place of the newest view that the tick it ran last fits
 	told      told
 	feeder    driftback.Peer // who fed it last
 	fed       bool

@@ -30,7 +30,7 @@ func (w *watcher[S, I]) run(in []I, pass *driftback.Pass) {
 	w.ran++
 	for i := len(m.views) - 1; i >= 0; i-- {
 		if m.views[i].fits(in, pass) {
-			w.view = i
+			w.view, w.ranIn = i, i
 			return
 		}
 	}
@@ -252,12 +252,36 @@ func (w *watcher[S, I]) noFeederWrongly(err error) string {
 	if w.owed && !m.crashed(w.owes) {
 		return "who fed it has finished, and it has not seen that"
 	}
+	if w.strayed() {
+		return ""
+	}
 	for _, f := range w.feeders() {
 		if excused := w.excused(f); !excused {
 			return "nothing has befallen it nor peer " + itoa(f) + ", which could feed it"
 		}
 	}
 	return ""
+}
+
+// strayed reports whether what it ran last is not what the players go on from: who fed it was
+// cut off, and it had run that before anybody could tell. Who stays far enough behind has not:
+// players wait for one whose inputs do not come.
+func (w *watcher[S, I]) strayed() bool {
+	s, last, now := w.m.s, w.next-1, w.m.newest()
+	ahead := s.window()
+	for i := range s.Peers {
+		ahead = max(ahead, s.window()+s.longest(&s.Peers[i]))
+	}
+	if w.next <= w.first || w.is.Delay >= ahead {
+		return false
+	}
+	ran := w.m.views[w.ranIn]
+	for q := range s.participants() {
+		if ran.status(q, last) != now.status(q, last) {
+			return true
+		}
+	}
+	return false
 }
 
 // feeders returns those that may feed it.
