@@ -131,28 +131,28 @@ func (c *coming[S, I]) endedWrongly(err error) string {
 		if !slices.ContainsFunc(m.views, func(v *view[S, I]) bool { return v.joined[c.p.is.Plays[0]] > 0 && !v.members[c.p.self] }) && m.newest().members[c.p.self] {
 			return "in no view was it let in and cut again"
 		}
-		return c.undisturbed("it was let in, and nothing has kept it from playing")
+		return c.undisturbed("it was let in, and nothing has kept it from playing", nil)
 	case is(session.ErrNeverJoined)(err):
-		return c.undisturbed("all who play could have let it in")
+		return c.undisturbed("all who play could have let it in", nil)
 	case is(session.ErrNoFeeder)(err) && c.owed && !c.disturbed:
 		return "who fed it has finished, and it has not seen that"
 	case is(session.ErrNoFeeder)(err) && strings.Contains(err.Error(), "too old") && !m.handsInTime():
 		return ""
 	case is(session.ErrNoFeeder)(err):
-		return c.undisturbed("somebody could have fed it")
+		return c.undisturbed("somebody could have fed it", c.feeders())
 	}
 	return "it may not end so"
 }
 
-// undisturbed returns why if nothing has befallen anybody since this process came.
-func (c *coming[S, I]) undisturbed(why string) string {
+// undisturbed returns why if nothing has befallen any of those that matter, none being all, since
+// this process came.
+func (c *coming[S, I]) undisturbed(why string, matter []driftback.Peer) string {
 	m := c.p.m
 	if c.disturbed || m.muddled || len(m.thin) > 0 || !m.handsInTime() {
 		return ""
 	}
-	for i, q := range m.peers {
-		feeds := len(m.s.Faults[c.fault].To) == 0 || slices.Contains(m.s.Faults[c.fault].To, i)
-		if q.self != c.p.self && (q.gone || q.err != nil || q.from > 0 && q.entered >= c.came) && feeds {
+	for _, q := range m.peers {
+		if q.self != c.p.self && (len(matter) == 0 || slices.Contains(matter, q.self)) && (q.gone || q.err != nil || q.from > 0 && q.entered >= c.came) {
 			return ""
 		}
 	}
