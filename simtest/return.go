@@ -41,6 +41,7 @@ type coming[S any, I comparable] struct {
 	begun     bool
 	next      driftback.Tick // the next to run
 	runs      driftback.Tick // the next that its step is to run
+	ran       int            // how many it has run in this turn
 	confirmed driftback.Tick
 	feeder    driftback.Peer // who fed it last
 	fed       bool

@@ -18,6 +18,7 @@ func (c *coming[S, I]) run(in []I, pass *driftback.Pass) {
 		c.p.breaks(RuleReturn, t, "it is run, and tick %d is the next", c.runs)
 	}
 	c.runs = t + 1
+	c.ran++
 	for _, v := range slices.Backward(m.views) {
 		if v.fits(in, pass) {
 			return
@@ -38,10 +39,13 @@ func (c *coming[S, I]) check(r *session.Result, err error) {
 	p, m := c.p, c.p.m
 	m.trace.add(uint64(r.Phase), uint64(r.Tick), uint64(r.Confirmed), uint64(len(r.Effects)))
 	for _, e := range r.Events {
-		if e.Kind == session.FeedBegan && (!c.begun || e.Tick > c.next) {
+		// One that goes on from what is there begins beyond what has been run of it.
+		skips := e.Tick > c.next && e.Tick <= r.Tick && c.ran < int(r.Tick-c.next)
+		if e.Kind == session.FeedBegan && (!c.begun || skips) {
 			c.begun, c.next = true, e.Tick
 		}
 	}
+	c.ran = 0
 	newest := driftback.Tick(0)
 	for _, q := range slices.Concat(m.peers, m.former) {
 		newest = max(newest, q.final)
