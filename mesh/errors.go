@@ -156,9 +156,16 @@ type LostError struct {
 	Down error
 	// Alone: the others that were left would have gone on without it, and were too few.
 	Alone bool
+	// Undecided is for how long nothing has come of what those that are there had begun to
+	// decide about who plays on. 0: it is because of Peer itself.
+	Undecided time.Duration
 }
 
 func (e *LostError) Error() string {
+	if e.Undecided > 0 {
+		return fmt.Sprintf("%v: for %v nothing has come of what was begun to decide about who plays on, and the inputs of peer %d end at tick %d",
+			ErrPeerLost, e.Undecided.Round(time.Millisecond), e.Peer, e.Tick)
+	}
 	if e.Silence == 0 {
 		return fmt.Sprintf("%v: peer %d has come back without the match it was playing at tick %d", ErrPeerLost, e.Peer, e.Tick)
 	}

@@ -44,6 +44,7 @@ type fingerprints struct {
 type linkPrints struct {
 	ring     []uint64
 	came     []bool // whether ring holds the fingerprint of an index from next on
+	first    uint64 // index of the first that is to come
 	next     uint64 // index of the first that has not come
 	compared uint64 // index of the first that has not been compared
 	acked    uint64 // index of ours that it has not acknowledged
@@ -87,7 +88,7 @@ func (f *fingerprints) begin(index uint64) { f.first, f.next, f.agreed = index, 
 // restart makes a peer's first be that of an index.
 func (t *linkPrints) restart(index uint64) {
 	clear(t.came)
-	*t = linkPrints{ring: t.ring, came: t.came, next: index, compared: index, acked: index, sentTo: index}
+	*t = linkPrints{ring: t.ring, came: t.came, first: index, next: index, compared: index, acked: index, sentTo: index}
 }
 
 // bound says how many may wait until the next Poll. It is the same all that time,
@@ -239,7 +240,7 @@ func (m *Mesh) putSums(l *link, p *wire.Packet) {
 		return
 	}
 	first, end := m.nextSums(l)
-	if t.owesAck || first < end && t.next > 0 {
+	if t.owesAck || first < end && t.next > t.first {
 		// Fingerprints never go alone: the peer that has compared the newest of them also knows
 		// which of its own had come before, and leastKept is enough for those since.
 		p.SumAck, t.owesAck = wire.SumAck{Set: !m.cfg.Buggify.Fires(buggify.NoSumAck), Next: t.next}, false

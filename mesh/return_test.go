@@ -59,6 +59,31 @@ func TestAPeerThatWasCutComesBackAndPlays(t *testing.T) {
 	}
 }
 
+func TestWhoComesBackAcknowledgesNoFingerprintsOfBefore(t *testing.T) {
+	tb := gone(t, 3, nil)
+	tb.back(2)
+	j := tb.players[2]
+	tb.until("it is let in", func() bool { return j.mesh != nil })
+	// It is ahead: one of its own goes before any of the other's has come.
+	var p wire.Packet
+	j.mesh.prints.next++
+	j.mesh.putSums(&j.mesh.links[0], &p)
+	require.Len(t, p.Sums.List, 1)
+	require.False(t, p.SumAck.Set, "the other may not have come to what was before")
+}
+
+func TestWhoPlaysAgainMayBeGreetedTwice(t *testing.T) {
+	tb := gone(t, 3, nil)
+	tb.back(2)
+	j := tb.players[2]
+	tb.until("it is let in", func() bool { return j.mesh != nil })
+	hello := tb.players[0].mesh.hello()
+	j.give(tb.players[0].seat, hello) // as one who plays, and as one who feeds
+	j.give(tb.players[0].seat, hello)
+	tb.turns(1)
+	require.Zero(t, j.mesh.Refused()[Malformed])
+}
+
 // slowly makes every message take a while, and some of them much longer.
 func (tb *table) slowly() {
 	n := 0

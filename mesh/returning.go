@@ -294,6 +294,7 @@ func (m *Mesh) makeWelcomes(value *wire.Value) {
 // match, does not play: nobody else could decide anything.
 func (m *Mesh) goAlone(l *link) {
 	v := &m.views
+	l.view.over = true // the process that was cut is no more, and none that comes has been
 	if v.acceptedIn != 0 {
 		m.install(v.accepted, m.cfg.Self) // that one may have decided so, and told
 	}

@@ -94,7 +94,9 @@ func (m *Mesh) endLost() {
 	// Nobody is silent, and yet what somebody began to decide comes to no end.
 	for i := range m.links {
 		if l := &m.links[i]; !l.view.cut && (l.peer == driftback.Peer(m.views.promised) || i == len(m.links)-1) {
-			m.end(m.lost(l), wire.Leave{Reason: LeaveLost, Text: "no decision is reached"})
+			err := m.lost(l)
+			err.Undecided = m.views.waited
+			m.end(err, wire.Leave{Reason: LeaveLost, Text: "no decision is reached"})
 			return
 		}
 	}

@@ -7,8 +7,13 @@ import (
 	"github.com/driftback/driftback/wire"
 )
 
-// patience is how often a round is repeated before another is begun.
-const patience = 5
+// patience is how often a round is repeated before another is begun, and mostPatience the most:
+// each that comes to no end in its time is followed by one that has twice as much, because an
+// answer may take longer than the time that it had.
+const (
+	patience     = 5
+	mostPatience = 16 * patience
+)
 
 // acceptor is what this peer has promised about the next view. Each view is decided by
 // single-decree Paxos among the members of the one before, of whom a majority of the
@@ -47,6 +52,8 @@ type round struct {
 	proposing       bool
 	sentAt          time.Duration
 	repeats         int
+	patience        int           // how often it is repeated
+	failed          bool          // it cannot come to an end
 	begunAt         time.Duration // when it was, or that of another to which a promise was made
 	begun           bool
 }
@@ -95,7 +102,7 @@ func (m *Mesh) lead(suspects wire.Peers) {
 		return
 	}
 	switch {
-	case r.ballot == 0, r.suspects != suspects, !r.proposing && r.joins&^joins != 0, v.promised > r.ballot, r.repeats >= patience:
+	case r.ballot == 0, r.suspects != suspects, !r.proposing && r.joins&^joins != 0, v.promised > r.ballot, r.failed, r.repeats >= r.patience:
 		if r.begun && m.clock-r.begunAt < m.pause() && (r.ballot == 0 || r.suspects == suspects) {
 			return
 		}
@@ -126,7 +133,14 @@ func (m *Mesh) prepare(suspects, lost, joins wire.Peers) {
 		return // somebody has used them up
 	}
 	ballot := (highest>>8+1)<<8 | uint64(m.cfg.Self)
-	v.round = round{ballot: ballot, highest: ballot, suspects: suspects, lost: lost, joins: joins, bound: v.acceptedIn != 0, begun: true, begunAt: m.clock}
+	most := max(v.round.patience, patience)
+	if r := &v.round; r.patience > 0 && r.repeats >= r.patience {
+		most = min(2*r.patience, mostPatience)
+	}
+	v.round = round{
+		ballot: ballot, highest: ballot, suspects: suspects, lost: lost, joins: joins, bound: v.acceptedIn != 0,
+		patience: most, begun: true, begunAt: m.clock,
+	}
 	m.promise(ballot, lost, joins, v.round.bound)
 	m.ask()
 	m.count(m.cfg.Self, m.answer())
@@ -265,7 +279,7 @@ func (m *Mesh) receivePromise(l *link, p wire.Promise) {
 	if p.Ballot > v.round.ballot {
 		v.round.highest = max(v.round.highest, p.Ballot)
 		if v.round.ballot != 0 {
-			v.round.repeats = patience // another round is needed
+			v.round.failed = true
 		}
 		return
 	}
@@ -341,13 +355,13 @@ func (m *Mesh) propose() {
 	}
 	if !ok {
 		if value.Joins, ok = m.joins(r); !ok {
-			r.repeats = patience
+			r.failed = true
 			return
 		}
 	}
 	r.value = value
 	if v.promised != r.ballot || !v.stands || m.ill(&r.value) != "" || !m.accept(r.ballot, r.value) {
-		r.repeats = patience
+		r.failed = true
 		return
 	}
 	r.proposing, r.repeats = true, 0

@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -202,6 +203,28 @@ func TestInputsThatNobodySendsEndTheMatchInTheEnd(t *testing.T) {
 	m.seats[3].closed = true
 	m.turns(200)
 	require.ErrorIs(t, a.mesh.Err(), ErrPeerLost)
+}
+
+func TestAPromiseOfWhichNothingComesEndsTheMatchByName(t *testing.T) {
+	m := voting(t, 4, 3)
+	a, b := m.seats[1], m.seats[0]
+	m.seats[3].lose = nil
+	require.Len(t, a.says(b, wire.Prepare{View: 1, Ballot: 0x100, Lost: 8, Bound: true}), 1)
+	m.turns(140)
+	var lost *LostError
+	require.ErrorAs(t, a.mesh.Err(), &lost)
+	require.Equal(t, b.self, lost.Peer)
+	require.Less(t, lost.Silence, 5*frame)
+	require.GreaterOrEqual(t, lost.Undecided, 2*time.Second)
+	require.ErrorContains(t, a.mesh.Err(), "nothing has come of what was begun to decide about who plays on")
+}
+
+func TestADecisionIsReachedOverLinksThatAreSlowerThanARound(t *testing.T) {
+	tb := newTable(t, 3, func(c *Config) { c.PeerTimeout = 8 * time.Second })
+	tb.turns(50)
+	tb.latency = func() time.Duration { return patience * repeatEvery }
+	tb.crash(2)
+	tb.until("it is cut", func() bool { return tb.players[0].mesh.View() == 1 && tb.players[1].mesh.View() == 1 })
 }
 
 func TestWhatCameAfterAPromiseWasTakenBackIsNotCut(t *testing.T) {

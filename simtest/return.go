@@ -41,6 +41,7 @@ type coming[S any, I comparable] struct {
 	begun     bool
 	next      driftback.Tick // the next to run
 	runs      driftback.Tick // the next that its step is to run
+	ran       int            // how many it has run in this turn
 	confirmed driftback.Tick
 	feeder    driftback.Peer // who fed it last
 	fed       bool
@@ -98,16 +99,20 @@ func (m *match[S, I]) comeBack(i, fault int) {
 
 // join begins to come with session.Join.
 func (c *coming[S, I]) join() {
-	jc := session.JoinConfig[S, I]{Config: c.config}
-	for _, f := range c.p.m.s.Faults[c.fault].To {
-		if f != int(c.p.self) {
-			jc.Feeders = append(jc.Feeders, driftback.Peer(f))
-		}
-	}
 	var err error
-	if c.joiner, err = session.Join(jc); err != nil {
+	if c.joiner, err = session.Join(session.JoinConfig[S, I]{Config: c.config, Feeders: c.feeders()}); err != nil {
 		c.p.breaks(RuleReturn, 0, "session.Join: %v", err)
 	}
+}
+
+// feeders returns by whom it is to be fed; none: by any of the others.
+func (c *coming[S, I]) feeders() (list []driftback.Peer) {
+	for _, f := range c.p.m.s.Faults[c.fault].To {
+		if f != int(c.p.self) {
+			list = append(list, driftback.Peer(f))
+		}
+	}
+	return list
 }
 
 // befall lets a fault that ends processes befall this one.

@@ -18,6 +18,7 @@ func (c *coming[S, I]) run(in []I, pass *driftback.Pass) {
 		c.p.breaks(RuleReturn, t, "it is run, and tick %d is the next", c.runs)
 	}
 	c.runs = t + 1
+	c.ran++
 	for _, v := range slices.Backward(m.views) {
 		if v.fits(in, pass) {
 			return
@@ -38,10 +39,13 @@ func (c *coming[S, I]) check(r *session.Result, err error) {
 	p, m := c.p, c.p.m
 	m.trace.add(uint64(r.Phase), uint64(r.Tick), uint64(r.Confirmed), uint64(len(r.Effects)))
 	for _, e := range r.Events {
-		if e.Kind == session.FeedBegan && (!c.begun || e.Tick > c.next) {
+		// One that goes on from what is there begins beyond what has been run of it.
+		skips := e.Tick > c.next && e.Tick <= r.Tick && c.ran < int(r.Tick-c.next)
+		if e.Kind == session.FeedBegan && (!c.begun || skips) {
 			c.begun, c.next = true, e.Tick
 		}
 	}
+	c.ran = 0
 	newest := driftback.Tick(0)
 	for _, q := range slices.Concat(m.peers, m.former) {
 		newest = max(newest, q.final)
@@ -131,28 +135,28 @@ func (c *coming[S, I]) endedWrongly(err error) string {
 		if !slices.ContainsFunc(m.views, func(v *view[S, I]) bool { return v.joined[c.p.is.Plays[0]] > 0 && !v.members[c.p.self] }) && m.newest().members[c.p.self] {
 			return "in no view was it let in and cut again"
 		}
-		return c.undisturbed("it was let in, and nothing has kept it from playing")
+		return c.undisturbed("it was let in, and nothing has kept it from playing", nil)
 	case is(session.ErrNeverJoined)(err):
-		return c.undisturbed("all who play could have let it in")
+		return c.undisturbed("all who play could have let it in", nil)
 	case is(session.ErrNoFeeder)(err) && c.owed && !c.disturbed:
 		return "who fed it has finished, and it has not seen that"
 	case is(session.ErrNoFeeder)(err) && strings.Contains(err.Error(), "too old") && !m.handsInTime():
 		return ""
 	case is(session.ErrNoFeeder)(err):
-		return c.undisturbed("somebody could have fed it")
+		return c.undisturbed("somebody could have fed it", c.feeders())
 	}
 	return "it may not end so"
 }
 
-// undisturbed returns why if nothing has befallen anybody since this process came.
-func (c *coming[S, I]) undisturbed(why string) string {
+// undisturbed returns why if nothing has befallen any of those that matter, none being all, since
+// this process came.
+func (c *coming[S, I]) undisturbed(why string, matter []driftback.Peer) string {
 	m := c.p.m
 	if c.disturbed || m.muddled || len(m.thin) > 0 || !m.handsInTime() {
 		return ""
 	}
-	for i, q := range m.peers {
-		feeds := len(m.s.Faults[c.fault].To) == 0 || slices.Contains(m.s.Faults[c.fault].To, i)
-		if q.self != c.p.self && (q.gone || q.err != nil || q.from > 0 && q.entered >= c.came) && feeds {
+	for _, q := range m.peers {
+		if q.self != c.p.self && (len(matter) == 0 || slices.Contains(matter, q.self)) && (q.gone || q.err != nil || q.from > 0 && q.entered >= c.came) {
 			return ""
 		}
 	}

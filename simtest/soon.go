@@ -114,7 +114,7 @@ func (m *match[S, I]) watchTick(now time.Duration, slowest *peer[S, I], moved bo
 	newest := m.newest()
 	for _, p := range m.peers {
 		if newest.members[p.self] {
-			w.all = w.all && p.playing && !p.gone && p.err == nil && p.view == newest // who has finished sends nothing more
+			w.all = w.all && p.playing && !p.gone && p.err == nil && p.view == newest && p.known(now) // who has finished sends nothing more
 		}
 	}
 	if moved || !w.all || slowest.final >= driftback.Tick(m.s.Ticks) {
@@ -123,6 +123,12 @@ func (m *match[S, I]) watchTick(now time.Duration, slowest *peer[S, I], moved bo
 	if late := now - w.tick; late > m.soon.tick {
 		slowest.breaks(RuleProgress, slowest.final, "no peer has confirmed less, and for %v it has confirmed nothing: over these links a tick takes %v at the most", late, m.soon.tick)
 	}
+}
+
+// known reports whether the others know what a peer holds, if it has come back: before they
+// have heard that, which takes as long as what they send then, they send it nothing.
+func (p *peer[S, I]) known(now time.Duration) bool {
+	return p.from == 0 || now >= p.entered+p.m.soon.tick
 }
 
 // full reports whether some peer has to wait for the others to agree, which is watched by

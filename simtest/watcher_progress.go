@@ -2,6 +2,7 @@ package simtest
 
 import (
 	"encoding"
+	"slices"
 	"strconv"
 	"time"
 
@@ -56,6 +57,25 @@ func (w *watcher[S, I]) patience() time.Duration {
 	return (2*Second + 17*(late+w.m.s.late()) + 64*slow).Duration()
 }
 
+// settles is when what was sent to a watcher while something befell its links has come: a reliable
+// message is late by a round trip for each time that it was lost.
+func (w *watcher[S, I]) settles() time.Duration {
+	late, bad := w.is.Latency+w.is.Jitter+w.is.ReorderBy, false
+	for _, o := range w.m.watchers {
+		if o != w && !slices.Contains(w.feeders(), int(o.self)) {
+			continue
+		}
+		for _, f := range o.is.Faults {
+			late += f.By
+			bad = bad || kindTraits[f.Kind].nature == passes
+		}
+	}
+	if !bad {
+		return w.m.watchQuiet
+	}
+	return w.m.watchQuiet + (17 * (late + 25*Millisecond)).Duration()
+}
+
 // hopeless is how long it may take to ask all feeders in vain.
 func (w *watcher[S, I]) hopeless() time.Duration {
 	return time.Duration(len(w.feeders())+1)*(w.m.s.watchTimeout()+w.patience())*5/4 + watchJoin
@@ -64,7 +84,7 @@ func (w *watcher[S, I]) hopeless() time.Duration {
 // checkProgress checks that a watcher goes on once it is quiet, and ends with the match.
 func (w *watcher[S, I]) checkProgress(now time.Duration) {
 	m, l := w.m, &w.look
-	if now < max(m.outlook.quiet, m.watchQuiet) || m.violation != nil {
+	if now < max(m.outlook.quiet, w.settles()) || m.violation != nil {
 		*l = watcherLook{}
 		return
 	}
