@@ -137,6 +137,23 @@ func TestTheRacerWithoutReturns(t *testing.T) {
 	require.Empty(t, b.complaints())
 }
 
+// TestTheRacerWithoutADirectLink looks at what the pages say of who plays through whom.
+func TestTheRacerWithoutADirectLink(t *testing.T) {
+	browser := launch(t)
+	match := start(t, "racer", "-karts", "3", "-block", "1-2", "-link", "latency=20ms")
+	const heard = `[...document.querySelectorAll('#peers tr')].map((row) => row.children[0].textContent + ' ' + row.children[4].textContent).join()`
+	for url, want := range map[string]string{
+		match.line("kart 1"): "Kart 2 through Kart 3,Kart 3 yes",
+		match.line("kart 2"): "Kart 1 through Kart 3,Kart 3 yes",
+		match.line("kart 3"): "Kart 1 yes,Kart 2 yes",
+	} {
+		b := newTab(t, browser.ctx)
+		b.visit(url)
+		b.until(fmt.Sprintf(`driftback.frame?.phase === 'advanced' && %s === '%s'`, heard, want))
+		require.Empty(t, b.complaints())
+	}
+}
+
 // contrast is that of an element's letters with what is behind them, as the WCAG defines
 // it.
 const contrast = `(() => {

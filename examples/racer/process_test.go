@@ -34,6 +34,7 @@ func TestFourInAnotherProcessRaceToTheLastTickAndAgree(t *testing.T) {
 	require.Contains(t, p.Stdout.String(), "The 4 agree.")
 	require.Regexp(t, `rollbacks [^0]`, p.Stdout.String(), "the links were bad enough for rollbacks")
 	require.Contains(t, p.Stdout.String(), "racing", "it was more than a countdown")
+	require.NotContains(t, p.Stdout.String(), "through")
 }
 
 func TestEightInAnotherProcessMeetInAFullMesh(t *testing.T) {
@@ -60,6 +61,8 @@ func TestABadCommandLineInAnotherProcessIsOneSentence(t *testing.T) {
 	}{
 		"too few karts":   {[]string{"-karts", "1"}, "-karts is 1; 2 to 8 are allowed"},
 		"too many karts":  {[]string{"-karts", "9"}, "-karts is 9; 2 to 8 are allowed"},
+		"nobody between":  {[]string{"-karts", "2", "-block", "1-2"}, `-block "1-2": nobody has a direct link with both 1 and 2`},
+		"block of a host": {[]string{"host", "-block", "1-2"}, "-block"},
 		"karts of a host": {[]string{"host", "-karts", "4"}, "-karts"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -74,14 +74,16 @@ type party struct {
 	// change, if it is set, is what a peer does to a message before it looks at it: false
 	// drops it.
 	change []func(m *transport.Message) bool
-	extra  []func() // called for a peer after it has received
+	// full, if it is set, says for which messages of a peer there is no room below.
+	full  []func(b []byte) bool
+	extra []func() // called for a peer after it has received
 }
 
 // newParty opens n peers; those that apart names have no direct link with each other.
 func newParty(t require.TestingT, n int, apart ...[2]driftback.Peer) *party {
 	p := &party{
 		t: t, net: loopback.New(1), got: make([][]string, n), ends: make([]*loopback.Endpoint, n),
-		all: make([]*detour.Transport, n), change: make([]func(m *transport.Message) bool, n), extra: make([]func(), n),
+		all: make([]*detour.Transport, n), change: make([]func(m *transport.Message) bool, n), extra: make([]func(), n), full: make([]func([]byte) bool, n),
 	}
 	for _, two := range apart {
 		require.NoError(t, p.net.TakeDown(two[0], two[1]))
@@ -95,8 +97,10 @@ func newParty(t require.TestingT, n int, apart ...[2]driftback.Peer) *party {
 // open has a peer begin, or begin anew.
 func (p *party) open(i int) {
 	p.ends[i] = p.net.Open(driftback.Peer(i))
-	p.all[i] = over(p.t, &changing{p.ends[i], func(m *transport.Message) bool {
+	p.all[i] = over(p.t, &crowded{&changing{p.ends[i], func(m *transport.Message) bool {
 		return p.change[i] == nil || p.change[i](m)
+	}}, func(b []byte) bool {
+		return p.full[i] != nil && p.full[i](b)
 	}}, driftback.Peer(i))
 	p.got[i] = nil
 }
@@ -154,4 +158,17 @@ func (c *changing) Receive() (transport.Message, bool) {
 			return m, ok
 		}
 	}
+}
+
+// crowded is a transport that has no room for some reliable messages.
+type crowded struct {
+	transport.Transport
+	full func(b []byte) bool
+}
+
+func (c *crowded) SendReliable(to driftback.Peer, b []byte) error {
+	if c.full(b) {
+		return transport.ErrFull
+	}
+	return c.Transport.SendReliable(to, b)
 }

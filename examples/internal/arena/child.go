@@ -43,6 +43,8 @@ type here struct {
 type orders struct {
 	Self   driftback.Peer `json:"self"`
 	Others []other        `json:"others"`
+	// Detours says that those whom no direct link comes up with are played with through a third.
+	Detours bool `json:"detours,omitempty"`
 }
 
 // other is another player.
@@ -114,16 +116,20 @@ func (g *Game[S, I]) playFor(o *options, stdin io.Reader, say *json.Encoder) (ou
 	for _, p := range n.Play.Others {
 		c.Peers = append(c.Peers, quic.Remote{Peer: p.Peer, Pin: p.Pin, Addr: p.Addr})
 	}
-	port, err := openPort(ctx, c)
+	detours := ""
+	if n.Play.Detours {
+		detours = g.Name
+	}
+	port, err := openPort(ctx, c, detours)
 	if err != nil {
 		return outcome{}, err
 	}
 	defer port.close()
-	p, err := newPeer(g, n.Play.Self, o, port.link, shown)
+	p, err := newPeer(g, n.Play.Self, o, port.links(), shown)
 	if err != nil {
 		return outcome{}, err
 	}
-	p.back.reopen = port.reopen
+	p.back.reopen, p.through = port.reopen, port.through
 	p.report = func(s *status) { _ = say.Encode(note{Status: s}) }
 	p.links = links
 	p.impair = func(im impair.Impairment) bool { return say.Encode(note{Link: im.String()}) == nil }

@@ -92,6 +92,7 @@ type options struct {
 	headless bool
 	choose   time.Duration // how long a bot takes to choose its look
 	link     impair.Impairment
+	block    []pair // who have no direct link
 	wait     time.Duration
 	back     bool          // who is lost may come back
 	grace    time.Duration // for how long the other of two waits for that
@@ -147,7 +148,7 @@ func (g *Game[S, I]) parse(command string, args []string, stderr io.Writer) (*op
 	f.DurationVar(&o.choose, "choose", 3*time.Second, "how long a bot takes to pick before a match, where there is something to pick, and a page's keys can be touched")
 	f.DurationVar(&o.wait, "wait", time.Minute, "how long to wait for the other players")
 	f.BoolVar(&o.back, "back", true, "let a player whose process died come back to the match, the same on every side")
-	link, guest := "latency=0ms", ""
+	link, guest, block := "latency=0ms", "", ""
 	switch command {
 	case "all", "child":
 		if command == "child" {
@@ -158,6 +159,9 @@ func (g *Game[S, I]) parse(command string, args []string, stderr io.Writer) (*op
 		f.StringVar(&link, "link", link, "how bad each link is, each way: `latency=60ms,jitter=10ms,loss=5%`")
 		if g.CountFlag != "" {
 			f.IntVar(&o.players, g.CountFlag, g.Players, fmt.Sprintf("how many play, 2 to %d", len(g.Seats)))
+			if command == "all" {
+				f.StringVar(&block, "block", "", "which of them have no direct link, and play through somebody else: `1-2,3-4`")
+			}
 		}
 	case "host":
 		o.players = 2
@@ -203,6 +207,9 @@ func (g *Game[S, I]) parse(command string, args []string, stderr io.Writer) (*op
 	}
 	if o.players < 2 || o.players > len(g.Seats) {
 		return nil, fmt.Errorf("-%s is %d; 2 to %d are allowed", g.CountFlag, o.players, len(g.Seats))
+	}
+	if o.block, err = parseBlock(block, o.players); err != nil {
+		return nil, fmt.Errorf("-block %q: %w", block, err)
 	}
 	return o, o.validate()
 }

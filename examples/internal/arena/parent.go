@@ -95,6 +95,8 @@ func (a *parent) hear(w *word) *player {
 		}
 	case w.note.Here != nil && p.ready && p.orders.Others != nil:
 		_ = p.tell(note{Play: &p.orders}) // where it is gone, that is heard next
+	case w.note.Status != nil:
+		sayThrough(a.out, a.players, p)
 	case w.note.Link != "":
 		a.setLink(p, w.note.Link)
 	case w.note.Failed != "" && p.plays():
@@ -156,17 +158,21 @@ func (a *parent) meet(ctx context.Context) error {
 }
 
 // connect tells each player of all the others. Of two the later one calls the earlier
-// one, through a bad link of their own.
+// one, through a bad link of their own, but for two that are to have none.
 func (a *parent) connect(ctx context.Context) (err error) {
 	for i, p := range a.players {
-		p.orders.Self = driftback.Peer(i)
+		p.orders.Self, p.orders.Detours = driftback.Peer(i), len(a.o.block) > 0
 		for j, q := range a.players[:i] {
+			q.orders.Others = append(q.orders.Others, other{Peer: driftback.Peer(i), Pin: p.here.Pin})
+			if slices.Contains(a.o.block, pair{j, i}) {
+				p.orders.Others = append(p.orders.Others, other{Peer: driftback.Peer(j), Pin: q.here.Pin})
+				continue
+			}
 			addr, err := a.links.add(ctx, q.here.Addr, a.o)
 			if err != nil {
 				return err
 			}
 			p.orders.Others = append(p.orders.Others, other{Peer: driftback.Peer(j), Pin: q.here.Pin, Addr: addr})
-			q.orders.Others = append(q.orders.Others, other{Peer: driftback.Peer(i), Pin: p.here.Pin})
 		}
 	}
 	for _, p := range a.players {

@@ -39,6 +39,8 @@ type peer[S any, I comparable] struct {
 	frame    page.Frame
 	rate     rate
 	deepest  int
+	// through says through whom another is linked, if it is not linked directly.
+	through func(driftback.Peer) (driftback.Peer, bool)
 	// pausedBy is the participant that has paused the match, or page.Nobody.
 	pausedBy int
 }
@@ -46,6 +48,7 @@ type peer[S any, I comparable] struct {
 // newPeer returns a player who is about to play over tr. Peer p plays participant p.
 func newPeer[S any, I comparable](g *Game[S, I], self driftback.Peer, o *options, tr transport.Transport, shown *page.Server) (*peer[S, I], error) {
 	p := &peer[S, I]{game: g, self: self, o: o, page: shown, link: o.link, pausedBy: page.Nobody}
+	p.through = func(driftback.Peer) (driftback.Peer, bool) { return 0, false }
 	p.hands = newHands(g, driftback.Participant(self), o.seed)
 	if g.Picks != nil {
 		p.choosing = &choosing{}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/examples/internal/page"
 	"github.com/driftback/driftback/session"
 )
@@ -28,10 +29,12 @@ type player struct {
 	orders orders // once all players are there
 	status status
 	fresh  bool // the status has not been printed
-	ended  *outcome
-	failed string
-	gone   bool
-	exit   error
+	// through has been said: through whom it plays with another seat.
+	through map[int]driftback.Peer
+	ended   *outcome
+	failed  string
+	gone    bool
+	exit    error
 	// before is what became of the process before this one, and dismissed says that this one
 	// has nothing to come back to.
 	before    string

@@ -2,8 +2,11 @@ package arena
 
 import (
 	"context"
+	"errors"
 
+	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/transport"
+	"github.com/driftback/driftback/transport/detour"
 	"github.com/driftback/driftback/transport/quic"
 )
 
@@ -13,17 +16,54 @@ type port struct {
 	ctx    context.Context
 	config quic.Config
 	link   *quic.Transport
+	// detours is the name under which players without a direct link meet through a third, and
+	// around does that. Without a name there is nil: who has no direct link has none.
+	detours string
+	around  *detour.Transport
 }
 
 // openPort opens the links. It must be closed.
-func openPort(ctx context.Context, c quic.Config) (*port, error) {
+func openPort(ctx context.Context, c quic.Config, detours string) (*port, error) {
 	c.IdleTimeout = idleTimeout
-	link, err := quic.Listen(ctx, c)
-	if err != nil {
+	p := &port{ctx: ctx, config: c, detours: detours}
+	if err := p.open(); err != nil {
 		return nil, err
 	}
-	c.Conn, c.Addr = nil, link.LocalAddr().String()
-	return &port{ctx: ctx, config: c, link: link}, nil
+	p.config.Conn, p.config.Addr = nil, p.link.LocalAddr().String()
+	return p, nil
+}
+
+func (p *port) open() error {
+	link, err := quic.Listen(p.ctx, p.config)
+	if err != nil {
+		return err
+	}
+	p.link, p.around = link, nil
+	if p.detours == "" {
+		return nil
+	}
+	p.around, err = detour.New(link, detour.Config{Self: p.config.Self, Identity: p.config.Identity, Pin: link.Pin, Label: p.detours})
+	if err != nil {
+		return errors.Join(err, link.Close())
+	}
+	return nil
+}
+
+// links are what a session plays over, until they are opened anew.
+func (p *port) links() transport.Transport {
+	if p.around != nil {
+		return p.around
+	}
+	return p.link
+}
+
+// through returns through whom another is linked; false for one that is linked directly or not
+// at all.
+func (p *port) through(q driftback.Peer) (driftback.Peer, bool) {
+	if p.around == nil {
+		return 0, false
+	}
+	return p.around.Via(q)
 }
 
 // reopen closes the links and opens them again. Who has presented a code is known by its key
@@ -35,13 +75,12 @@ func (p *port) reopen() (transport.Transport, error) {
 			r.Pin, r.Code = pin, [len(r.Code)]byte{}
 		}
 	}
-	_ = p.link.Close() // what it could not say has no listener
-	link, err := quic.Listen(p.ctx, p.config)
-	if err != nil {
+	p.close()
+	if err := p.open(); err != nil {
 		return nil, err
 	}
-	p.link = link
-	return link, nil
+	return p.links(), nil
 }
 
-func (p *port) close() { _ = p.link.Close() }
+// close closes the links. What it could not say has no listener.
+func (p *port) close() { _ = p.links().Close() }

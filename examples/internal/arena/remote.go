@@ -53,7 +53,7 @@ func (g *Game[S, I]) meetOver(ctx context.Context, o *options, stdout io.Writer,
 	if shown != nil {
 		defer shown.Close()
 	}
-	port, err := openPort(ctx, c)
+	port, err := openPort(ctx, c, "")
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (g *Game[S, I]) meetOver(ctx context.Context, o *options, stdout io.Writer,
 	if shown != nil {
 		fmt.Fprintln(stdout, "page", shown.URL())
 	}
-	p, err := newPeer(g, self, o, port.link, shown)
+	p, err := newPeer(g, self, o, port.links(), shown)
 	if err != nil {
 		return err
 	}

@@ -85,6 +85,10 @@ func (p *peer[S, I]) showPeers(r *session.Result, peers []session.PeerStats, now
 			Missing: slices.Contains(r.WaitingFor, driftback.Participant(l.Peer)), Gone: p.gone(l.Peer),
 		}
 		shown.Returning = p.returns(l.Peer)
+		shown.Through = page.Nobody
+		if via, ok := p.through(l.Peer); ok {
+			shown.Through = int(via)
+		}
 		f.Peers = append(f.Peers, shown)
 		if !shown.Gone && shown.RoundTripMs >= f.Stats.RoundTripMs {
 			f.Stats.RoundTripMs, f.Stats.JitterMs, f.Stats.LossPercent = shown.RoundTripMs, shown.JitterMs, shown.LossPercent

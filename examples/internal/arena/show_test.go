@@ -70,8 +70,8 @@ func TestAFrameHasALineForEachPeerAndTheNumbersOfTheSlowest(t *testing.T) {
 		{Peer: 2, LinkStats: mesh.LinkStats{RoundTrip: 30 * time.Millisecond, Silence: time.Second, PacketsSent: 20, BytesSent: 300}},
 	}, time.Second)
 	require.Equal(t, []page.Peer{
-		{Participant: 1, RoundTripMs: 90, LossPercent: 25},
-		{Participant: 2, RoundTripMs: 30, SilentMs: 1000, Missing: true},
+		{Participant: 1, RoundTripMs: 90, LossPercent: 25, Through: page.Nobody},
+		{Participant: 2, RoundTripMs: 30, SilentMs: 1000, Missing: true, Through: page.Nobody},
 	}, p.frame.Peers)
 	require.Equal(t, page.Stats{RoundTripMs: 90, LossPercent: 25, PacketsPerSecond: 30, BytesPerSecond: 400}, p.frame.Stats)
 }

@@ -28,6 +28,8 @@ type status struct {
 	Silent    int            `json:"silent"`    // how many others have not been heard for a second
 	Gone      int            `json:"gone"`      // without how many the match goes on
 	Returning int            `json:"returning"` // how many of them are coming back
+	// Through is through whom others are linked that are not linked directly.
+	Through map[driftback.Peer]driftback.Peer `json:"through,omitempty"`
 }
 
 func (p *peer[S, I]) status(r *session.Result) *status {
@@ -50,6 +52,12 @@ func (p *peer[S, I]) status(r *session.Result) *status {
 		st.RoundTrip, st.Loss = max(st.RoundTrip, l.RoundTrip), max(st.Loss, l.Loss)
 		if l.Silence > time.Second {
 			st.Silent++
+		}
+		if via, ok := p.through(l.Peer); ok {
+			if st.Through == nil {
+				st.Through = map[driftback.Peer]driftback.Peer{}
+			}
+			st.Through[l.Peer] = via
 		}
 	}
 	return st

@@ -114,6 +114,7 @@ type Peer struct {
 	Missing        bool    `json:"missing"`        // its input is what a stalled match waits for
 	Gone           bool    `json:"gone"`           // the match goes on without it
 	Returning      bool    `json:"returning"`      // it is gone, and comes back
+	Through        int     `json:"through"`        // whose process the link goes through, or Nobody
 }
 
 // Effect is a session.Report for the page.
