@@ -34,6 +34,7 @@ type relayed struct {
 	owners  []driftback.Peer // by participant
 	delays  []driftback.Tick
 	script  script
+	sent    script // what the relay is given of it, if that is something else
 	frames  int
 	// plain has the states as ticks begin, by the set, and truth what was raised.
 	plain  []state
@@ -146,6 +147,13 @@ func (m *relayed) run(n int) {
 	}
 }
 
+// restart puts another process in the relay's place.
+func (m *relayed) restart() {
+	var err error
+	m.relay, err = relay.New(relay.Config{Transport: m.net.Open(relayPeer), Self: relayPeer, Players: m.owners, Match: 77, Nonce: 100})
+	require.NoError(m.t, err)
+}
+
 // simulate runs what the relay has closed.
 func (m *relayed) simulate() {
 	in, statuses := make([]input, len(m.owners)), make([]driftback.Status, len(m.owners))
@@ -199,7 +207,9 @@ func (m *relayed) means(p int, t driftback.Tick, in input, e wire.Entry) (input,
 	case m.gones[p] > 0:
 		m.t.Fatalf("participant %d plays again on tick %d", p, t)
 	case t >= m.delays[p]:
-		want = m.script(p, t)
+		if want = m.script(p, t); m.sent != nil {
+			want = m.sent(p, t)
+		}
 	}
 	if in != want {
 		m.t.Fatalf("the set has %+v of participant %d for tick %d, entry %v, in place of %+v", in, p, t, e, want)
@@ -258,7 +268,7 @@ func (m *relayed) compare(p *relayedPlayer) {
 		m.t.Fatalf("peer %d: %v", p.self, err)
 	case t < p.confirmed:
 		m.t.Fatalf("peer %d confirmed tick %d after tick %d", p.self, t, p.confirmed)
-	case t > m.relay.Closed():
+	case t >= driftback.Tick(len(m.plain)):
 		m.t.Fatalf("peer %d has confirmed tick %d, and the relay has closed those below %d", p.self, t, m.relay.Closed())
 	case t > p.confirmed && (p.differs == 0 || t < p.differs):
 		if s != m.plain[t] {
