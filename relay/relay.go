@@ -132,7 +132,7 @@ func (r *Relay) Poll(now time.Duration) error {
 	}
 	if r.phase == mesh.Playing {
 		for r.set.ready(r.clock, r.cfg.Deadline) {
-			r.set.close()
+			r.set.close(r.clock)
 		}
 	}
 	r.flush()

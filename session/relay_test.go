@@ -224,3 +224,25 @@ func TestAnOwnInputIsGuessedAsItWasMeant(t *testing.T) {
 	require.Greater(t, m.players[1].session.Stats().Loop.Rollbacks, uint64(40))
 	require.Positive(t, m.players[0].session.Stats().Pace.Lead, "it predicted nothing")
 }
+
+// Who has its clock run at twice the speed gives inputs as far ahead as its window lets it, and
+// would have every tick start as soon as it may.
+func TestWhoRunsAheadMakesNobodyElseLateAtTheRelay(t *testing.T) {
+	for _, window := range []int{8, 24} {
+		for _, n := range []int{2, 4} {
+			m := newRelayed(t, n, 0, func(c *session.Config[state, input]) { c.PredictionWindow = window })
+			m.players[0].times = 2
+			for p := range n {
+				m.link(p, loopback.Impairment{Latency: time.Duration(10+10*p) * time.Millisecond})
+				m.players[p].follows = p > 0
+			}
+			m.runUntil(900)
+			before, frames := m.lates[n-1], m.frames
+			m.runUntil(2400)
+			late := m.lates[n-1] - before
+			t.Logf("window %d, %d players: %d ticks in %d frames, of which the last player is late in %d", window, n, 1500, m.frames-frames, late)
+			require.Less(t, late, uint64(30))
+			require.Positive(t, m.players[0].session.Stats().Stalled, "the control: it has run ahead")
+		}
+	}
+}

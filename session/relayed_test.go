@@ -60,6 +60,7 @@ type relayedPlayer struct {
 	events    []session.Event
 	told      []session.Report
 	follows   bool // the advice about its pace
+	times     int  // how often it is called in a frame, in place of once
 	skip      pacing.Skip
 	differs   driftback.Tick // from here on its states are its own; 0: they never are
 }
@@ -218,7 +219,7 @@ func (m *relayed) means(p int, t driftback.Tick, in input, e wire.Entry) (input,
 }
 
 func (m *relayed) turn(p *relayedPlayer) {
-	times := 1
+	times := max(1, p.times)
 	if p.follows {
 		switch p.skip {
 		case pacing.LeaveOut:
