@@ -18,6 +18,7 @@ const (
 	LeaveLost                  // it lost a peer
 	LeaveMissing               // a peer did not come
 	LeaveUnderWay              // the match goes on, and may be joined
+	LeaveCut                   // said by a relay: the others go on without whom it is said to
 )
 
 // receiveControl takes one message of the reliable channel. The channel delivers

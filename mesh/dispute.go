@@ -44,6 +44,10 @@ func (m *Mesh) receiveDisagree(l *link, d wire.Disagree) {
 		m.refuse(Early)
 		return
 	}
+	if m.relayed() {
+		m.disagreesWithRelay(l, d)
+		return
+	}
 	l.disagreed = true
 	if m.dispute.open {
 		m.settleDispute()

@@ -155,6 +155,10 @@ func (m *Mesh) receiveLeave(l *link, leave wire.Leave) {
 		return
 	}
 	told := Told(l.peer, leave)
+	if m.relayed() {
+		m.leftByRelay(told, leave)
+		return
+	}
 	switch leave.Reason {
 	case LeaveFinished:
 		// Its Finish came before this, and it does not wait for ours any more.

@@ -100,7 +100,7 @@ func (e *DesyncError) Error() string {
 
 // ToldError means that the match has ended here because a peer said that it had ended
 // there, and wraps [ErrPeerLeft], [ErrHalted], [ErrNeverJoined], [ErrRefused] or
-// [ErrUnderWay], which says how.
+// [ErrUnderWay], which says how. A relay's may wrap [ErrPeerLost] or [ErrCutOff] too.
 type ToldError struct {
 	Peer driftback.Peer // who said so
 	// Tick is the first that the peer lacked an input of as it ended; 0 if nothing had
@@ -125,6 +125,8 @@ func Told(peer driftback.Peer, leave wire.Leave) *ToldError {
 		how = ErrRefused
 	case LeaveUnderWay:
 		how = ErrUnderWay
+	case LeaveCut:
+		how = ErrCutOff
 	}
 	return &ToldError{Peer: peer, Tick: leave.Tick, Words: leave.Text, Err: how}
 }

@@ -197,3 +197,29 @@ func (m *Mesh) findMarks(p driftback.Participant, from driftback.Tick) {
 		m.add(Event{Kind: InputLate, Peer: m.cfg.Players[p], Participant: p, Tick: late})
 	}
 }
+
+// leftByRelay takes that the match is over for this peer, by the relay's word.
+func (m *Mesh) leftByRelay(told *ToldError, leave wire.Leave) {
+	switch leave.Reason {
+	case LeaveFinished:
+		m.linkTo(told.Peer).left = true // its Finish came before this
+		return
+	case LeaveLost:
+		told.Err = ErrPeerLost // of the players one is
+	}
+	m.end(told, wire.Leave{Reason: LeaveLeft, Text: "the relay says that the match is over"})
+}
+
+// disagreesWithRelay takes a fingerprint that is not this peer's: what most have, if this
+// peer is one of the others, or what another has, if the match is over because of that. Where this peer does
+// not know its own, the relay's last word says what has happened.
+func (m *Mesh) disagreesWithRelay(l *link, d wire.Disagree) {
+	ours, ok := m.Root(d.Tick)
+	if m.finish.ready && m.finish.msg.HasSum && m.finish.msg.At == d.Tick {
+		ours, ok = m.finish.msg.Sum, true
+	}
+	if m.phase == Playing && ok && ours != d.Sum {
+		m.dispute.err = DesyncError{Tick: d.Tick, Peer: l.peer, Ours: ours, Theirs: d.Sum}
+		m.endDispute()
+	}
+}

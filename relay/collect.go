@@ -10,6 +10,16 @@ import (
 	"github.com/driftback/driftback/wire"
 )
 
+// How soon after one tick the next one can start, in 64ths of a tick's length. If whoever gives
+// inputs far ahead could have ticks start faster than others' clocks go, the others would soon be
+// late for all of them; their pace follows a start that is a little too fast. What was held up for
+// everybody, by this relay for one, is made up for at the faster rate.
+const (
+	soonest   = 63
+	soonestUp = 56
+	catchUp   = 250 * time.Millisecond
+)
+
 // none is a tick that no match comes to.
 const none = driftback.Tick(1<<63 - 1)
 
@@ -35,9 +45,11 @@ type collector struct {
 	held, gone []driftback.Tick
 	late       []uint64 // by participant
 
-	// started is when the newest tick that was closed started, if hasStarted. length is how
+	// started is when the newest tick that was closed started, if hasStarted, and fair when it
+	// would have if nothing had held it up, but at most catchUp sooner. length is how
 	// long a tick is at the speed that the set has come to.
 	started    time.Duration
+	fair       time.Duration
 	hasStarted bool
 	normal     time.Duration
 	length     time.Duration
@@ -140,7 +152,8 @@ func (c *collector) start(t driftback.Tick) (at time.Duration, ok bool) {
 	}
 	at = c.firstAt[t&c.mask]
 	if c.hasStarted {
-		at = max(at, c.started+time.Duration(t-c.next+1)*c.length*7/8)
+		beyond := time.Duration(t-c.next+1) * c.length / 64
+		at = max(at, c.started+beyond*soonestUp, c.fair+beyond*soonest)
 	}
 	return at, true
 }
@@ -170,9 +183,16 @@ func (c *collector) ready(now, deadline time.Duration) bool {
 }
 
 // close closes the next tick.
-func (c *collector) close() {
+func (c *collector) close(now time.Duration) {
 	t, i := c.next, c.next&c.mask
 	if at, ok := c.start(t); ok {
+		if c.missing() == 0 {
+			at = min(at, now) // nobody is later than that
+		}
+		if !c.hasStarted {
+			c.fair = at
+		}
+		c.fair = min(max(c.fair+c.length/64*soonest, at-catchUp), at)
 		c.started, c.hasStarted = at, true
 	}
 	for missing := c.full &^ c.came[i]; missing != 0; missing &= missing - 1 {

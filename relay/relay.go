@@ -41,6 +41,20 @@ type Relay struct {
 	flat, entries, out []byte
 }
 
+// BehindError means that a player has not acknowledged tick Acked of the set, and that Oldest is
+// the oldest that is kept: see [Config.History]. It is a [mesh.ErrPeerLost].
+type BehindError struct {
+	Peer          driftback.Peer
+	Acked, Oldest driftback.Tick
+}
+
+func (e *BehindError) Error() string {
+	return fmt.Sprintf("relay: peer %d has not acknowledged tick %d, and tick %d is the oldest that is kept", e.Peer, e.Acked, e.Oldest)
+}
+
+// Is makes errors.Is(err, mesh.ErrPeerLost) hold.
+func (e *BehindError) Is(target error) bool { return target == mesh.ErrPeerLost }
+
 // New returns a relay to which nobody has come.
 func New(c Config) (*Relay, error) {
 	c, err := c.filled()
@@ -118,7 +132,7 @@ func (r *Relay) Poll(now time.Duration) error {
 	}
 	if r.phase == mesh.Playing {
 		for r.set.ready(r.clock, r.cfg.Deadline) {
-			r.set.close()
+			r.set.close(r.clock)
 		}
 	}
 	r.flush()
@@ -200,7 +214,7 @@ func (r *Relay) judge(passed time.Duration) {
 		case r.cfg.PeerTimeout != None && l.silence >= r.cfg.PeerTimeout:
 			r.lose(l, &mesh.LostError{Peer: l.peer, Tick: r.heldFrom(l), Silence: l.silence}, mesh.LeaveLost, fmt.Sprintf("nothing came from it for %v", l.silence.Round(time.Millisecond)))
 		case l.acked < r.set.oldest():
-			r.lose(l, &mesh.LostError{Peer: l.peer, Tick: l.acked, Silence: l.silence}, mesh.LeaveLost, fmt.Sprintf("it has not acknowledged tick %d, and tick %d is the oldest that is kept", l.acked, r.set.oldest()))
+			r.lose(l, &BehindError{Peer: l.peer, Acked: l.acked, Oldest: r.set.oldest()}, mesh.LeaveLost, fmt.Sprintf("it has not acknowledged tick %d, and tick %d is the oldest that is kept", l.acked, r.set.oldest()))
 		}
 	}
 	r.judgeFinish(passed)
@@ -240,9 +254,12 @@ func (r *Relay) heldFrom(l *link) driftback.Tick {
 // lose goes on without a peer, which is told why, or ends the match if the others are to end
 // without it.
 func (r *Relay) lose(l *link, err error, reason uint8, words string) {
+	if r.phase == mesh.Ended {
+		return
+	}
 	if !r.terms.PlayOn {
 		l.gone = reason == mesh.LeaveLeft
-		r.end(err, reason, fmt.Sprintf("peer %d is lost: %s", l.peer, words))
+		r.end(err, reason, fmt.Sprintf("peer %d: %s", l.peer, words))
 		return
 	}
 	l.gone, l.why = true, err
@@ -250,7 +267,7 @@ func (r *Relay) lose(l *link, err error, reason uint8, words string) {
 		r.set.leave(int(p))
 	}
 	if reason != mesh.LeaveLeft {
-		r.say(l, mesh.LeaveHalted, "the relay goes on without this peer: "+words)
+		r.say(l, mesh.LeaveCut, "the others go on without it: "+words)
 	}
 	if !slices.ContainsFunc(r.links, func(l *link) bool { return !l.gone }) {
 		r.end(err, reason, words)

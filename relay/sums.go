@@ -158,10 +158,21 @@ func (r *Relay) majority(all int, of func(l *link) (sum uint64, ok bool)) (sum u
 
 // expel cuts a peer whose state is not that of the majority. Without PlayOn that ends the match.
 func (r *Relay) expel(l *link, i uint64, theirs uint64) {
-	s := &r.sums
-	err := &mesh.DesyncError{Tick: s.tick(i), Peer: l.peer, Ours: s.decided[i%keptSums], Theirs: theirs}
-	l.sums.differs = wire.Disagree{Tick: err.Tick, Sum: err.Ours}
-	l.owed |= owesDisagree
+	r.differ(l, &mesh.DesyncError{Tick: r.sums.tick(i), Peer: l.peer, Ours: r.sums.decided[i%keptSums], Theirs: theirs})
+}
+
+// differ cuts a peer whose state is Theirs, or ends the match.
+func (r *Relay) differ(l *link, err *mesh.DesyncError) {
+	for _, o := range r.links {
+		sum := err.Theirs
+		if o == l {
+			sum = err.Ours
+		} else if r.terms.PlayOn {
+			continue
+		}
+		o.sums.differs = wire.Disagree{Tick: err.Tick, Sum: sum}
+		o.owed |= owesDisagree
+	}
 	r.lose(l, err, mesh.LeaveHalted, fmt.Sprintf("the states differ as tick %d begins", err.Tick))
 }
 
@@ -209,11 +220,7 @@ func (r *Relay) judgeLastSums() {
 	}
 	for _, l := range r.links {
 		if theirs, ok := of(l); ok && theirs != sum {
-			// Its match ends by this too, and it compares what it is told with its own.
-			l.finish.Sum = sum
-			l.owed |= owesFinish
-			r.pay(l)
-			r.lose(l, &mesh.DesyncError{Tick: t, Peer: l.peer, Ours: sum, Theirs: theirs}, mesh.LeaveHalted, fmt.Sprintf("the states differ as tick %d begins", t))
+			r.differ(l, &mesh.DesyncError{Tick: t, Peer: l.peer, Ours: sum, Theirs: theirs})
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package session_test
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -9,202 +8,10 @@ import (
 
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/mesh"
-	"github.com/driftback/driftback/pacing"
-	"github.com/driftback/driftback/relay"
 	"github.com/driftback/driftback/session"
 	"github.com/driftback/driftback/transport/loopback"
 	"github.com/driftback/driftback/wire"
 )
-
-const relayPeer driftback.Peer = 40
-
-// A relayed match is some players, the relay, and one simulation that is given the relay's
-// set and nothing else.
-type relayed struct {
-	t       *testing.T
-	net     *loopback.Network
-	relay   *relay.Relay
-	err     error // the relay's
-	players []*relayedPlayer
-	script  script
-	frames  int
-	// plain has the states as ticks begin, by the set.
-	plain []state
-	lates []uint64 // by participant: how often the set says so
-	gones []uint64
-	// skipStates: states are not compared.
-	skipStates bool
-}
-
-type relayedPlayer struct {
-	self      driftback.Peer
-	session   *session.Lockstep[state, input]
-	err       error
-	asleep    bool
-	confirmed driftback.Tick
-	checked   int
-	advanced  int
-	events    []session.Event
-	follows   bool // the advice about its pace
-	skip      pacing.Skip
-	differs   driftback.Tick // from here on its states are its own; 0: they never are
-}
-
-func newRelayed(t *testing.T, n int, deadline time.Duration, change func(c *session.Config[state, input])) *relayed {
-	t.Helper()
-	m := &relayed{t: t, net: loopback.New(777), script: play(5), plain: make([]state, 1), lates: make([]uint64, n), gones: make([]uint64, n)}
-	var players []driftback.Peer
-	for i := range n {
-		players = append(players, driftback.Peer(i))
-	}
-	var err error
-	m.relay, err = relay.New(relay.Config{Transport: m.net.Open(relayPeer), Self: relayPeer, Players: players, Match: 77, Nonce: 99, Deadline: deadline})
-	require.NoError(t, err)
-	for i := range n {
-		c := session.Config[state, input]{
-			Step: step, Self: driftback.Peer(i), Players: players, Relay: relayPeer, Match: 77, Game: "test", Nonce: uint64(i + 1),
-			Transport: m.net.Open(driftback.Peer(i)), WhenLost: session.PlayOn,
-		}
-		if change != nil {
-			change(&c)
-		}
-		s, err := session.New(c)
-		require.NoError(t, err)
-		m.players = append(m.players, &relayedPlayer{self: c.Self, session: s})
-	}
-	return m
-}
-
-// link sets the impairment of a player's link with the relay.
-func (m *relayed) link(p int, im loopback.Impairment) {
-	require.NoError(m.t, m.net.Impair(driftback.Peer(p), relayPeer, im))
-	require.NoError(m.t, m.net.Impair(relayPeer, driftback.Peer(p), im))
-}
-
-func (m *relayed) run(n int) {
-	for range n {
-		m.frames++
-		for range 8 { // the relay looks more often than there are frames
-			m.net.Advance(frame / 8)
-			if m.err == nil {
-				m.err = m.relay.Poll(m.net.Now())
-			}
-			m.simulate()
-		}
-		for _, p := range m.players {
-			if p.err == nil && !p.asleep {
-				m.turn(p)
-			}
-		}
-	}
-}
-
-// simulate runs what the relay has closed.
-func (m *relayed) simulate() {
-	n := len(m.players)
-	for t := driftback.Tick(len(m.plain) - 1); t < m.relay.Closed(); t++ {
-		s := m.plain[t]
-		in, statuses := make([]input, n), make([]driftback.Status, n)
-		for p := range n {
-			b, e, ok := m.relay.Set(driftback.Participant(p), t)
-			require.True(m.t, ok)
-			in[p] = input{Buttons: uint16(b[0]) | uint16(b[1])<<8}
-			switch e {
-			case wire.EntryLate:
-				m.lates[p]++
-			case wire.EntryGone:
-				m.gones[p]++
-				statuses[p] = driftback.Replaced
-				require.Zero(m.t, in[p])
-			default:
-				want := input{}
-				if t >= driftback.Tick(m.players[p].session.InputDelay(driftback.Participant(p))) {
-					want = m.script(p, t)
-				}
-				require.Equal(m.t, want, in[p], "participant %d, tick %d", p, t)
-			}
-		}
-		var pass driftback.Pass
-		pass.Begin(t, statuses)
-		step(&s, in, &pass)
-		m.plain = append(m.plain, s)
-	}
-}
-
-func (m *relayed) turn(p *relayedPlayer) {
-	times := 1
-	if p.follows {
-		switch p.skip {
-		case pacing.LeaveOut:
-			times = 0
-		case pacing.RunExtra:
-			times = 2
-		case pacing.Keep:
-		}
-	}
-	now := m.net.Now() + time.Duration(p.self)*time.Hour
-	if times == 0 {
-		r, err := p.session.Poll(now)
-		m.took(p, r, err)
-	}
-	for ; times > 0 && p.err == nil; times-- {
-		at := p.session.Stats().Tick + driftback.Tick(p.session.InputDelay(driftback.Participant(p.self)))
-		r, err := p.session.Tick(now, m.script(int(p.self), at))
-		if r.Phase == session.Advanced {
-			p.advanced++
-			require.Equal(m.t, []driftback.Tick{at}, r.InputFor)
-		}
-		m.took(p, r, err)
-	}
-}
-
-// took takes what a call of a player's session found.
-func (m *relayed) took(p *relayedPlayer, r session.Result, err error) {
-	p.err, p.skip = err, r.Pace.Skip
-	p.events = append(p.events, r.Events...)
-	m.compare(p)
-}
-
-// compare holds a player's newest confirmed state to the simulation.
-func (m *relayed) compare(p *relayedPlayer) {
-	var s state
-	t, err := p.session.ConfirmedState(&s)
-	require.NoError(m.t, err)
-	require.GreaterOrEqual(m.t, t, p.confirmed, "confirmed falls")
-	require.LessOrEqual(m.t, t, m.relay.Closed(), "a player has confirmed what the relay has not closed")
-	if t > p.confirmed && !m.skipStates && (p.differs == 0 || t < p.differs) {
-		require.Equal(m.t, m.plain[t], s, "peer %d as tick %d begins", p.self, t)
-		p.checked++
-	}
-	p.confirmed = t
-}
-
-func (m *relayed) runUntil(t driftback.Tick) {
-	m.t.Helper()
-	for from := m.frames; ; m.run(1) {
-		done := true
-		for _, p := range m.players {
-			if !errors.Is(p.err, session.ErrFinished) {
-				require.NoError(m.t, p.err)
-			}
-			done = done && p.confirmed >= t
-		}
-		require.NoError(m.t, m.err)
-		if done {
-			return
-		}
-		require.Less(m.t, m.frames-from, 20*int(t)+1000, "tick %d is not confirmed: %+v, refused %v, closed %d", t, m.players[0].session.Stats(), m.relay.Refused(), m.relay.Closed())
-	}
-}
-
-func (p *relayedPlayer) saw(kind mesh.EventKind) (n int) {
-	for _, e := range p.events {
-		if e.Kind == kind {
-			n++
-		}
-	}
-	return n
-}
 
 func TestThroughARelayEveryPlayerConfirmsItsSet(t *testing.T) {
 	for _, n := range []int{2, 3, 5, 8} {
@@ -382,13 +189,13 @@ func TestPausesAndSpeedsGoThroughARelay(t *testing.T) {
 	}
 	m.runUntil(5)
 	require.NoError(t, m.players[0].session.Pause())
-	m.skipStates = true // the plain simulation knows no pauses
 	m.runUntil(300)
 	require.Greater(t, m.lates[0], uint64(5), "the input that the pause rode with was in time")
 	for _, p := range m.players {
 		paused, _ := p.session.Paused()
 		require.True(t, paused)
 		require.Equal(t, 1, p.saw(session.Paused))
+		require.Equal(t, m.plain[250], m.plain[300], "nothing moves")
 	}
 	require.NoError(t, m.players[1].session.Resume())
 	m.runUntil(450)
@@ -416,4 +223,26 @@ func TestAnOwnInputIsGuessedAsItWasMeant(t *testing.T) {
 	require.Zero(t, m.players[0].session.Stats().Loop.Rollbacks, "its own inputs were guessed wrong")
 	require.Greater(t, m.players[1].session.Stats().Loop.Rollbacks, uint64(40))
 	require.Positive(t, m.players[0].session.Stats().Pace.Lead, "it predicted nothing")
+}
+
+// Who has its clock run at twice the speed gives inputs as far ahead as its window lets it, and
+// would have every tick start as soon as it may.
+func TestWhoRunsAheadMakesNobodyElseLateAtTheRelay(t *testing.T) {
+	for _, window := range []int{8, 24} {
+		for _, n := range []int{2, 4} {
+			m := newRelayed(t, n, 0, func(c *session.Config[state, input]) { c.PredictionWindow = window })
+			m.players[0].times = 2
+			for p := range n {
+				m.link(p, loopback.Impairment{Latency: time.Duration(10+10*p) * time.Millisecond})
+				m.players[p].follows = p > 0
+			}
+			m.runUntil(900)
+			before, frames := m.lates[n-1], m.frames
+			m.runUntil(2400)
+			late := m.lates[n-1] - before
+			t.Logf("window %d, %d players: %d ticks in %d frames, of which the last player is late in %d", window, n, 1500, m.frames-frames, late)
+			require.Less(t, late, uint64(30))
+			require.Positive(t, m.players[0].session.Stats().Stalled, "the control: it has run ahead")
+		}
+	}
 }
