@@ -91,3 +91,23 @@ func TestThatMessagesHaveBeenTakenIsSaidOnceThereIsRoom(t *testing.T) {
 	p.step(5)
 	require.Equal(t, 128, fill())
 }
+
+// A sender that uses a quarter of its room at a time never has to wait: it is told in time what
+// has been taken, counted in messages or in bytes.
+func TestASteadySenderIsToldInTimeThatThereIsRoom(t *testing.T) {
+	for name, size := range map[string]int{"short messages": 1, "long messages": 4 * transport.MaxReliable / 16} {
+		t.Run(name, func(t *testing.T) {
+			p := newParty(t, 3, apart)
+			p.step(30)
+			p.take(1)
+			atOnce := min(128, 4*transport.MaxReliable/size) / 4
+			for range 100 {
+				for range atOnce {
+					require.NoError(t, p.all[0].SendReliable(1, make([]byte, size)))
+				}
+				p.step(2)
+			}
+			require.Len(t, p.take(1), 100*atOnce)
+		})
+	}
+}
