@@ -101,6 +101,17 @@ func (c *chain) turns(n int) {
 	}
 }
 
+// begin plays the first 120 ticks as feeder 0 has them, and feeds both followers with them.
+func (c *chain) begin() {
+	c.feeder.Begin(5, 6, true)
+	c.middle.Begin(5, 6, true)
+	for range 120 {
+		c.play(1)
+		c.turns(1)
+	}
+	c.turns(10)
+}
+
 // lose takes feeder 0 away, and has feeder 1 in its place.
 func (c *chain) lose() {
 	c.follower.Receive(transport.Message{Kind: transport.Down, From: 0})
@@ -140,13 +151,7 @@ func TestWhatACutOffFeederFedIsTakenBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newChain(t, 100, 40, 40)
-			c.feeder.Begin(5, 6, true)
-			c.middle.Begin(5, 6, true)
-			for range 120 {
-				c.play(1)
-				c.turns(1)
-			}
-			c.turns(10)
+			c.begin()
 			require.EqualValues(t, 120, c.got.End())
 			require.EqualValues(t, 120, c.farGot.End())
 			require.NotEqual(t, make([]byte, stride), c.farGot.Input(0, 110))
@@ -171,13 +176,7 @@ func TestWhatACutOffFeederFedIsTakenBack(t *testing.T) {
 
 func TestTheMatchMayBeFinishedBeforeWhatACutOffFeederFed(t *testing.T) {
 	c := newChain(t, 100, 40, 40)
-	c.feeder.Begin(5, 6, true)
-	c.middle.Begin(5, 6, true)
-	for range 120 {
-		c.play(1)
-		c.turns(1)
-	}
-	c.turns(10)
+	c.begin()
 	c.truth(95)
 	c.lose()
 	c.turns(10)
@@ -201,13 +200,7 @@ func TestTheMatchMayBeFinishedBeforeWhatACutOffFeederFed(t *testing.T) {
 // what it did not know.
 func TestWhatHasBeenUsedIsNotTakenBack(t *testing.T) {
 	c := newChain(t, 100, 40, 0)
-	c.feeder.Begin(5, 6, true)
-	c.middle.Begin(5, 6, true)
-	for range 120 {
-		c.play(1)
-		c.turns(1)
-	}
-	c.turns(10)
+	c.begin()
 	require.EqualValues(t, 120, c.farUsed)
 	c.truth(200)
 	c.lose()
@@ -222,13 +215,7 @@ func TestWhatHasBeenUsedIsNotTakenBack(t *testing.T) {
 // between stays.
 func TestAnotherFeederThatSaysTheSameChangesNothing(t *testing.T) {
 	c := newChain(t, 1000, 40, 0)
-	c.feeder.Begin(5, 6, true)
-	c.middle.Begin(5, 6, true)
-	for range 120 {
-		c.play(1)
-		c.turns(1)
-	}
-	c.turns(10)
+	c.begin()
 	c.truth(200)
 	c.lose()
 	c.turns(30)

@@ -115,7 +115,7 @@ func TestRingsKeepTheirOrderAndTheirBound(t *testing.T) {
 // latencies measures how long datagrams take that are sent 60 times per second
 // over a link that loses one packet in ten, all on a virtual clock; through the
 // outbox, or straight into quic-go's queue.
-func latencies(t *testing.T, outbox bool) (median, worst time.Duration) {
+func latencies(t *testing.T, outbox bool) (median, late time.Duration) {
 	t.Helper()
 	const size, tick = 1100, time.Second / 60
 	var mu sync.Mutex // quic-go sends from its own goroutines
@@ -144,7 +144,7 @@ func latencies(t *testing.T, outbox bool) (median, worst time.Duration) {
 		start := time.Now()
 		message := make([]byte, size)
 		next := start
-		for time.Since(start) < 20*time.Second {
+		for time.Since(start) < 60*time.Second {
 			if !time.Now().Before(next) {
 				next = next.Add(tick)
 				binary.BigEndian.PutUint64(message, uint64(time.Since(start)))
@@ -168,13 +168,14 @@ func latencies(t *testing.T, outbox bool) (median, worst time.Duration) {
 	})
 	require.Greater(t, len(took), 100)
 	slices.Sort(took)
-	return took[len(took)/2], took[len(took)*99/100]
+	return took[len(took)/2], took[len(took)*95/100]
 }
 
 func TestDatagramsStayFreshThroughACongestedLink(t *testing.T) {
-	median, worst := latencies(t, true)
-	plainMedian, plainWorst := latencies(t, false)
-	t.Logf("median and 99 in 100: %v, %v; without the outbox %v, %v", median, worst, plainMedian, plainWorst)
-	require.Greater(t, plainMedian, 3*median)
-	require.Greater(t, plainWorst, 3*worst)
+	median, late := latencies(t, true)
+	plainMedian, plainLate := latencies(t, false)
+	t.Logf("half and 19 in 20 take at most %v, %v; without the outbox %v, %v", median, late, plainMedian, plainLate)
+	// It is about a hundredth, and a tenth where the outbox keeps what is stale or lets through
+	// what does not fit. A machine that is busy changes which packets are lost, and so both.
+	require.Greater(t, plainLate, 30*late)
 }
