@@ -196,3 +196,24 @@ func TestAConfirmationThatComesLateChangesNothing(t *testing.T) {
 	require.Empty(t, p.take(1))
 	p.via(1, 0, 3)
 }
+
+// Nor does anybody send anything, and the one in between had no room to say that the other was
+// away before that was back.
+func TestAnEndThatBeginsAnewIsDownThenUpHoweverLateThatIsSaid(t *testing.T) {
+	for end := range 2 {
+		t.Run(fmt.Sprint("peer ", end), func(t *testing.T) {
+			p := newParty(t, 3, apart)
+			p.step(30)
+			p.take(1 - end)
+			p.full[2] = func(b []byte) bool { return b[0] == reach }
+			p.ends[end].Crash()
+			p.open(end)
+			p.step(20)
+			require.Empty(t, p.take(1-end), "the control")
+			p.full[2] = nil
+			p.step(20)
+			require.Equal(t, []string{fmt.Sprintf("down %d %v: peer 2", end, detour.ErrNoWay), fmt.Sprintf("up %d", end)}, p.take(1-end))
+			p.via(end, driftback.Peer(1-end), 2)
+		})
+	}
+}

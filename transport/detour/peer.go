@@ -3,6 +3,7 @@ package detour
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/transport"
@@ -20,6 +21,7 @@ type peer struct {
 	// As a neighbour.
 	reach     mask // whom it says it reaches
 	owesReach bool // it has not been told whom this peer reaches
+	lapsed    mask // and not that these were lost meanwhile, which may be new processes now
 	halves    halves
 	tail      tail
 	doors     *doors
@@ -72,7 +74,10 @@ func (d *Transport) directDown(from driftback.Peer, why error) {
 	for q := range driftback.Peer(driftback.MaxPeers) {
 		d.loseThrough(from, q)
 	}
-	p.reach, p.owesReach, p.doors, p.halves.open, p.tail.n = 0, false, nil, false, 0
+	p.reach, p.owesReach, p.lapsed, p.doors, p.halves.open, p.tail.n = 0, false, 0, nil, false, 0
+	for list := d.direct; list != 0; list &= list - 1 {
+		d.peers[bits.TrailingZeros64(uint64(list))].lapsed |= bit(from)
+	}
 	d.owesAll()
 	d.reckon()
 }

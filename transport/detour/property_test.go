@@ -134,7 +134,7 @@ func (w *world) sendReliably(i, j, size, messages int) {
 }
 
 func TestWhateverLinksDoEveryPairIsLinkedThatCanBe(t *testing.T) {
-	detours, downs := 0, 0
+	runs, detours, downs := 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{t: t, net: loopback.New(rapid.Uint64().Draw(t, "seed")), seen: map[[4]uint64]bool{}}
 		datagrams := uint64(0)
@@ -195,11 +195,12 @@ func TestWhateverLinksDoEveryPairIsLinkedThatCanBe(t *testing.T) {
 			"advance": func(t *rapid.T) { w.advance(ms, rapid.IntRange(1, 60).Draw(t, "time")) },
 		})
 		w.settle(t)
+		runs++
 		detours += w.detours
 		downs += w.downs
 	})
-	require.Greater(t, detours, 100, "hardly any link was by a detour")
-	require.Greater(t, downs, 100, "hardly any link went down")
+	require.Greater(t, detours, runs/2, "hardly any link was by a detour")
+	require.Greater(t, downs, runs/2, "hardly any link went down")
 }
 
 // settle heals the links but a few, and checks that every pair is linked that can be, and

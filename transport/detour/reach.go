@@ -46,11 +46,27 @@ func (d *Transport) owesAll() {
 	d.reckon()
 }
 
+// flushReach tells a neighbour whom this peer reaches, if it has not been told. Whoever was
+// lost since and is back is left out at first, since the ends of a link have to hear of that.
 func (d *Transport) flushReach(to driftback.Peer) {
-	if p := &d.peers[to]; p.owesReach {
-		d.out = appendReach(d.out[:0], d.direct&^bit(to))
-		p.owesReach = d.below.SendReliable(to, d.out) != nil
+	p := &d.peers[to]
+	if !p.owesReach {
+		return
 	}
+	now := d.direct &^ bit(to)
+	if p.lapsed&now != 0 && !d.sayReach(to, now&^p.lapsed) {
+		return
+	}
+	p.owesReach = !d.sayReach(to, now)
+}
+
+func (d *Transport) sayReach(to driftback.Peer, now mask) bool {
+	d.out = appendReach(d.out[:0], now)
+	if d.below.SendReliable(to, d.out) != nil {
+		return false
+	}
+	d.peers[to].lapsed = 0
+	return true
 }
 
 // between returns the neighbours that reach a peer.
