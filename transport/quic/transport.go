@@ -1,6 +1,7 @@
 package quic
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -148,8 +149,8 @@ func (t *Transport) Close() error {
 
 	// The other side answers the end of the stream by closing the connection, which
 	// proves that everything before it has arrived.
-	patience, done := context.WithTimeout(context.Background(), linger)
-	defer done()
+	patience, cancel := context.WithTimeout(context.Background(), linger)
+	defer cancel()
 waiting:
 	for _, l := range links {
 		select {
