@@ -1,6 +1,7 @@
 package quic
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -148,13 +149,13 @@ func (t *Transport) Close() error {
 
 	// The other side answers the end of the stream by closing the connection, which
 	// proves that everything before it has arrived.
-	patience := time.NewTimer(linger)
-	defer patience.Stop()
+	patience, cancel := context.WithTimeout(context.Background(), linger)
+	defer cancel()
 waiting:
 	for _, l := range links {
 		select {
 		case <-l.done:
-		case <-patience.C:
+		case <-patience.Done():
 			break waiting
 		}
 	}
@@ -162,8 +163,18 @@ waiting:
 		l.end(errClosing)
 		<-l.done
 	}
+	// Whoever has called and is not linked yet is told too, by the goroutine that greets it.
+	told := make(chan struct{})
+	go func() {
+		t.running.Wait()
+		close(told)
+	}()
+	select {
+	case <-told:
+	case <-patience.Done():
+	}
 	err := errors.Join(t.listener.Close(), t.endpoint.Close(), t.socket.Close())
-	t.running.Wait()
+	<-told
 	close(t.done)
 	if err != nil {
 		return fmt.Errorf("quic: %w", err)
