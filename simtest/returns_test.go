@@ -8,7 +8,7 @@ import (
 	"github.com/driftback/driftback/simtest"
 )
 
-func TestPeersComeBackWhereAShapeAsksForIt(t *testing.T) {
+func TestPeersComeBackInEveryMatchWhereAShapeAsksForIt(t *testing.T) {
 	seeds := uint64(200)
 	if testing.Short() {
 		seeds = 40
