@@ -142,17 +142,22 @@ func (m *Lockstep[S, I]) publish(t driftback.Tick, local []I) {
 			m.delays.inputFor[i] = m.spare(d, local[i], next)
 			continue
 		}
-		for m.mesh.Published(p) < target && m.err == nil {
-			m.delays.filled++
-			in := d.last
-			if m.cfg.Fill != nil {
-				in = m.cfg.Fill(in)
-			}
-			m.publishNext(p, d, in, true)
-		}
+		m.fillTo(p, d, target)
 		m.publishNext(p, d, local[i], false)
 		m.delays.inputFor[i] = target
 		m.take(p)
+	}
+}
+
+// fillTo publishes what Config.Fill makes for the ticks before one that have no input.
+func (m *Lockstep[S, I]) fillTo(p driftback.Participant, d *delayed[I], target driftback.Tick) {
+	for m.mesh.Published(p) < target && m.err == nil {
+		m.delays.filled++
+		in := d.last
+		if m.cfg.Fill != nil {
+			in = m.cfg.Fill(in)
+		}
+		m.publishNext(p, d, in, true)
 	}
 }
 

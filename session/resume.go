@@ -57,7 +57,13 @@ func (j *Joiner[S, I]) resume(w *wire.Welcome) (*Lockstep[S, I], error) {
 		before[p], _ = from.Input(driftback.Participant(p), from.next-1)
 	}
 	m.log.Before(before)
-	return m, nil
+	// For the ticks that come sooner than an input that is read now nothing was read, and without
+	// predictions the first of them does not run before it has one.
+	for i, p := range m.own {
+		d := &m.delays.of[i]
+		m.fillTo(p, d, from.next+driftback.Tick(d.ticks))
+	}
+	return m, m.err
 }
 
 // give gives the mesh what this peer was fed with for the ticks before t: one who is lost
