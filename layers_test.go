@@ -75,6 +75,8 @@ var floors = map[string]floor{
 	"transport/transporttest": {imports: []string{"", "transport"}},
 	"identity":                {},
 	"transport/quic":          {imports: []string{"", "transport", "identity"}},
+	"natpunch":                {imports: []string{"", "transport", "transport/quic", "identity"}},
+	"signalling":              {imports: []string{""}},
 
 	"cmd/driftback":         {imports: []string{"/..."}},
 	"bench":                 {imports: []string{"/..."}},

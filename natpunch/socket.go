@@ -1,0 +1,393 @@
+package natpunch
+
+import (
+	"errors"
+	"io"
+	"maps"
+	"net"
+	"net/netip"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/driftback/driftback"
+)
+
+// Bounds on what waits between the socket and those it serves.
+const (
+	checksWaiting  = 128
+	relayedWaiting = 256
+	// maxAddresses bounds the addresses that QUIC is accepted from, for each peer.
+	maxAddresses = 16
+	// maxPacket is the size of the largest packet that is read: QUIC's are smaller.
+	maxPacket = 1452
+)
+
+// socket is the one UDP socket of a transport, as QUIC sees it: a [net.PacketConn]
+// on which every peer has one address that never changes. QUIC's reader reads the
+// real socket too, and hands the checks on as it meets them.
+type socket struct {
+	conn   net.PacketConn
+	udp    *net.UDPConn // conn, if that is what it is: then nothing is allocated
+	counts *counts
+
+	// routes are the peers, by number; nil where there is none.
+	routes *[driftback.MaxPeers]*route
+	// table is what the reader needs to know; it is replaced, never changed.
+	table     atomic.Pointer[table]
+	mu        sync.Mutex // held by those who replace it
+	questions questions
+
+	checks  chan check   // for ICE
+	relayed chan relayed // what relays have brought, for QUIC
+	closing atomic.Bool  // QUIC wants its reader to stop
+	ended   chan struct{}
+	once    sync.Once
+}
+
+type table struct {
+	owners map[netip.AddrPort]*route // who may send QUIC from where
+	rounds map[string]*round         // by the name of our end
+}
+
+// check is a STUN message for ICE.
+type check struct {
+	from netip.AddrPort
+	data []byte
+}
+
+// relayed is a QUIC packet that came through a relay.
+type relayed struct {
+	from *route
+	data []byte
+}
+
+func newSocket(conn net.PacketConn, routes *[driftback.MaxPeers]*route, c *counts) *socket {
+	s := &socket{
+		conn: conn, counts: c, routes: routes,
+		questions: questions{sent: map[transaction]netip.AddrPort{}},
+		checks:    make(chan check, checksWaiting),
+		relayed:   make(chan relayed, relayedWaiting),
+		ended:     make(chan struct{}),
+	}
+	s.udp, _ = conn.(*net.UDPConn)
+	s.table.Store(&table{})
+	return s
+}
+
+// ReadFrom returns the next QUIC packet of a peer, and the peer's constant address.
+func (s *socket) ReadFrom(b []byte) (int, net.Addr, error) {
+	for {
+		select {
+		case p := <-s.relayed:
+			return copy(b, p.data), p.from.virtual, nil
+		default:
+		}
+		n, from, err := s.read(b)
+		if err != nil {
+			if s.woken(err) {
+				continue
+			}
+			return 0, nil, err
+		}
+		if looksLikeSTUN(b[:n]) {
+			s.check(b[:n], from)
+			continue
+		}
+		r := s.table.Load().owners[from]
+		if n == 0 || r == nil {
+			s.counts.strangers.Add(1)
+			continue
+		}
+		r.received.Add(1)
+		return n, r.virtual, nil
+	}
+}
+
+func (s *socket) read(b []byte) (n int, from netip.AddrPort, err error) {
+	if s.udp != nil {
+		n, from, err = s.udp.ReadFromUDPAddrPort(b)
+	} else {
+		var addr net.Addr
+		n, addr, err = s.conn.ReadFrom(b)
+		if udp, ok := addr.(*net.UDPAddr); ok {
+			from = udp.AddrPort()
+		}
+	}
+	return n, canonical(from), err
+}
+
+// canonical is the one form in which an address is compared: IPv4 as IPv4, and
+// without a zone, since no link-local address is used.
+func canonical(a netip.AddrPort) netip.AddrPort {
+	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
+}
+
+// woken says whether the reader was only told to look at what relays have brought,
+// or met something that reading again mends.
+func (s *socket) woken(err error) bool {
+	if errors.Is(err, io.ErrShortBuffer) {
+		s.counts.strangers.Add(1)
+		return true
+	}
+	if !errors.Is(err, os.ErrDeadlineExceeded) && !isTimeout(err) || s.closing.Load() {
+		return false
+	}
+	_ = s.conn.SetReadDeadline(time.Time{})
+	if s.closing.Load() { // between the two lines above
+		_ = s.conn.SetReadDeadline(past)
+	}
+	return true
+}
+
+func isTimeout(err error) bool {
+	var timeout net.Error
+	return errors.As(err, &timeout) && timeout.Timeout()
+}
+
+var past = time.Unix(1, 0)
+
+// inject hands QUIC a packet that came through a relay. It keeps data.
+func (s *socket) inject(r *route, data []byte) {
+	r.received.Add(1)
+	select {
+	case s.relayed <- relayed{r, data}:
+		_ = s.conn.SetReadDeadline(past) // the reader waits for the socket
+	default:
+		s.counts.overflow.Add(1)
+	}
+}
+
+// check hands ICE a STUN message that is an answer to a question of ours or names a
+// round of ours, and drops all others.
+func (s *socket) check(b []byte, from netip.AddrPort) {
+	typ, id, username, ok := parseSTUN(b)
+	t := s.table.Load()
+	switch {
+	case !ok:
+		s.counts.checks.Add(1)
+		return
+	case typ == stunSuccess || typ == stunError:
+		if !s.questions.answered(id, from) {
+			s.counts.checks.Add(1)
+			return
+		}
+	case typ == stunRequest && len(username) > ufragSize && username[ufragSize] == ':':
+		n := t.rounds[string(username[:ufragSize])]
+		if n == nil || !n.takes(from) {
+			s.counts.checks.Add(1)
+			return
+		}
+	default:
+		s.counts.checks.Add(1)
+		return
+	}
+	if r := t.owners[from]; r != nil {
+		r.received.Add(1)
+	}
+	select {
+	case s.checks <- check{from, slices.Clone(b)}:
+	default:
+		s.counts.overflow.Add(1)
+	}
+}
+
+// WriteTo sends a QUIC packet to the peer whose constant address is given, through
+// its path. Without one, and where a path fails, the packet is lost, as on any network:
+// another path will be found.
+func (s *socket) WriteTo(b []byte, to net.Addr) (int, error) {
+	r := s.routeTo(to)
+	if r == nil {
+		return len(b), nil
+	}
+	p := r.path.Load()
+	switch {
+	case p == nil:
+	case p.relayed:
+		_, _ = p.round.conn.Write(b)
+	default:
+		if _, err := s.send(b, p.remote); errors.Is(err, net.ErrClosed) {
+			return 0, err
+		}
+	}
+	return len(b), nil
+}
+
+func (s *socket) send(b []byte, to netip.AddrPort) (int, error) {
+	if s.udp != nil {
+		return s.udp.WriteToUDPAddrPort(b, to)
+	}
+	return s.conn.WriteTo(b, net.UDPAddrFromAddrPort(to))
+}
+
+// virtualPrefix begins the constant addresses: a local range of IPv6 that is on no
+// wire and in no table, since only QUIC ever sees it.
+var virtualPrefix = [15]byte{0xfd, 'd', 'r', 'i', 'f', 't', 'b', 'a', 'c', 'k'}
+
+// virtual returns the constant address of a peer.
+func virtual(p driftback.Peer) *net.UDPAddr {
+	return &net.UDPAddr{IP: append(virtualPrefix[:len(virtualPrefix):len(virtualPrefix)], byte(p)), Port: 1}
+}
+
+// routeTo returns the route of a peer by its constant address.
+func (s *socket) routeTo(a net.Addr) *route {
+	udp, ok := a.(*net.UDPAddr)
+	if !ok || len(udp.IP) != 16 || [15]byte(udp.IP) != virtualPrefix || int(udp.IP[15]) >= len(s.routes) {
+		return nil
+	}
+	return s.routes[udp.IP[15]]
+}
+
+// allow accepts QUIC from an address as a peer's. One that another peer's path leads
+// to stays the other's.
+func (s *socket) allow(r *route, addr netip.AddrPort) {
+	if s.table.Load().owners[addr] == r {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := s.table.Load()
+	owner := old.owners[addr]
+	if owner == r {
+		return
+	}
+	if owner != nil {
+		if p := owner.path.Load(); p != nil && p.remote == addr {
+			s.counts.contested.Add(1)
+			return
+		}
+		owner.addresses = slices.DeleteFunc(owner.addresses, func(a netip.AddrPort) bool { return a == addr })
+	}
+	t := &table{owners: maps.Clone(old.owners), rounds: old.rounds}
+	if t.owners == nil {
+		t.owners = map[netip.AddrPort]*route{}
+	}
+	if len(r.addresses) == maxAddresses {
+		oldest := 0
+		if p := r.path.Load(); p != nil && p.remote == r.addresses[0] {
+			oldest = 1
+		}
+		delete(t.owners, r.addresses[oldest])
+		r.addresses = slices.Delete(r.addresses, oldest, oldest+1)
+	}
+	r.addresses = append(r.addresses, addr)
+	t.owners[addr] = r
+	s.table.Store(t)
+}
+
+// know lets checks through that name a round, or no longer.
+func (s *socket) know(n *round, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := s.table.Load()
+	t := &table{owners: old.owners, rounds: maps.Clone(old.rounds)}
+	if t.rounds == nil {
+		t.rounds = map[string]*round{}
+	}
+	if known {
+		t.rounds[n.ufrag] = n
+	} else {
+		delete(t.rounds, n.ufrag)
+	}
+	s.table.Store(t)
+}
+
+// SetReadDeadline is how QUIC stops its reader: for good.
+func (s *socket) SetReadDeadline(t time.Time) error {
+	s.closing.Store(!t.IsZero())
+	return s.conn.SetReadDeadline(t)
+}
+
+// SetReadBuffer and SetWriteBuffer keep QUIC from complaining.
+func (s *socket) SetReadBuffer(size int) error {
+	if s.udp == nil {
+		return nil
+	}
+	return s.udp.SetReadBuffer(size)
+}
+
+// SetWriteBuffer sets the size of the system's buffer.
+func (s *socket) SetWriteBuffer(size int) error {
+	if s.udp == nil {
+		return nil
+	}
+	return s.udp.SetWriteBuffer(size)
+}
+
+// LocalAddr returns the address of the real socket.
+func (s *socket) LocalAddr() net.Addr { return s.conn.LocalAddr() }
+
+// SetDeadline is not used by QUIC.
+func (s *socket) SetDeadline(t time.Time) error { return s.SetReadDeadline(t) }
+
+// SetWriteDeadline is not used by QUIC.
+func (s *socket) SetWriteDeadline(t time.Time) error { return s.conn.SetWriteDeadline(t) }
+
+// Close closes the real socket.
+func (s *socket) Close() error {
+	s.once.Do(func() { close(s.ended) })
+	return s.conn.Close()
+}
+
+// systemSocket is a socket that is the system's, which lets QUIC forbid that its
+// packets be taken apart on the way.
+type systemSocket struct{ *socket }
+
+// SyscallConn is how QUIC gets at the options of the socket.
+func (s systemSocket) SyscallConn() (syscall.RawConn, error) { return s.udp.SyscallConn() }
+
+// checkConn is the socket as ICE sees it: checks and nothing else.
+type checkConn struct{ *socket }
+
+// ReadFromAddrPort returns the next check.
+func (c checkConn) ReadFromAddrPort(b []byte) (int, netip.AddrPort, error) {
+	select {
+	case p := <-c.checks:
+		return copy(b, p.data), p.from, nil
+	case <-c.ended:
+		return 0, netip.AddrPort{}, io.EOF
+	}
+}
+
+// ReadFrom returns the next check.
+func (c checkConn) ReadFrom(b []byte) (int, net.Addr, error) {
+	n, from, err := c.ReadFromAddrPort(b)
+	if err != nil {
+		return 0, nil, err
+	}
+	return n, net.UDPAddrFromAddrPort(from), nil
+}
+
+// WriteToAddrPort sends a check, and remembers it if it asks for an answer.
+func (c checkConn) WriteToAddrPort(b []byte, to netip.AddrPort) (int, error) {
+	to = canonical(to)
+	c.questions.asked(b, to)
+	return c.send(b, to)
+}
+
+// WriteTo sends a check.
+func (c checkConn) WriteTo(b []byte, to net.Addr) (int, error) {
+	udp, ok := to.(*net.UDPAddr)
+	if !ok {
+		return 0, net.InvalidAddrError("natpunch: not a UDP address")
+	}
+	return c.WriteToAddrPort(b, udp.AddrPort())
+}
+
+// SetReadDeadline must not reach the real socket: QUIC reads that.
+func (c checkConn) SetReadDeadline(time.Time) error { return nil }
+
+// SetDeadline neither.
+func (c checkConn) SetDeadline(time.Time) error { return nil }
+
+// SetWriteDeadline is how ICE gives up a write; none blocks for long.
+func (c checkConn) SetWriteDeadline(time.Time) error { return nil }
+
+// Close ends ICE's reader and leaves the socket open.
+func (c checkConn) Close() error {
+	c.once.Do(func() { close(c.ended) })
+	return nil
+}
