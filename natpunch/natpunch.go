@@ -71,9 +71,10 @@ type Config struct {
 	// silence.
 	Logger *slog.Logger
 
-	// network and conn stand in for the system's in tests.
-	network iface.Net
-	conn    net.PacketConn
+	// For tests: network and conn stand in for the system's.
+	network  iface.Net
+	conn     net.PacketConn
+	loopback bool // use loopback addresses whatever Addr is
 }
 
 // Remote is another peer of the match.
@@ -174,7 +175,7 @@ func Listen(ctx context.Context, c Config) (*Transport, error) {
 		// Each round asks anew: the router may have forgotten us.
 		XORMappedAddrCacheTTL: time.Nanosecond,
 	})
-	// Of one's own: when ctx ends, paths that are in use are still kept.
+	// Paths that are in use are kept when ctx has ended, and so this goes on till Close.
 	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	t.cancel = cancel
 	t.serving.Go(func() { t.listen(serving) })
@@ -214,9 +215,8 @@ func (t *Transport) open(c Config) error {
 		}
 		conn = udp
 	}
-	if udp, ok := conn.LocalAddr().(*net.UDPAddr); ok {
-		t.loopback = udp.IP.IsLoopback()
-	}
+	udp, ok := conn.LocalAddr().(*net.UDPAddr)
+	t.loopback = c.loopback || ok && udp.IP.IsLoopback()
 	t.socket = newSocket(conn, &t.routes, &t.counts)
 	return nil
 }

@@ -17,9 +17,14 @@ import (
 const (
 	checkEvery     = 50 * time.Millisecond
 	keepAliveEvery = 250 * time.Millisecond
-	directWait     = 100 * time.Millisecond
-	relayWait      = 400 * time.Millisecond
-	gatherPatience = 3 * time.Second
+	// directWait and the relay waits are how long something better is waited for before
+	// an address that a server saw, or a relay, is taken: as long as players wait at the
+	// beginning, less when a match has lost its path, and more when it has one.
+	directWait      = 100 * time.Millisecond
+	firstRelayWait  = 400 * time.Millisecond
+	hurryRelayWait  = 100 * time.Millisecond
+	betterRelayWait = 1500 * time.Millisecond
+	gatherPatience  = 3 * time.Second
 	// maxTries is how often each pair is tried, checkEvery apart.
 	maxTries = 60
 	// maxSources bounds the addresses that checks of a round may come from.
@@ -52,7 +57,7 @@ type round struct {
 }
 
 // newRound starts to gather the addresses of our end of a round.
-func (r *route) newRound(number uint32, now time.Time) (*round, error) {
+func (r *route) newRound(number uint32, relayWait time.Duration, now time.Time) (*round, error) {
 	n := &round{route: r, number: number, ufrag: randomText(ufragSize), password: randomText(passwordSize), began: now}
 	n.budget.Store(checksPerLook)
 	options := []ice.AgentOption{

@@ -299,7 +299,14 @@ func (r *route) begin(number uint32, now time.Time) bool {
 	if number > maxRound {
 		return false
 	}
-	n, err := r.newRound(number, now)
+	relayWait := firstRelayWait
+	if r.path.Load() != nil {
+		relayWait = betterRelayWait
+		if now.Sub(r.heardAt) >= silenceBusy/2 {
+			relayWait = hurryRelayWait
+		}
+	}
+	n, err := r.newRound(number, relayWait, now)
 	if err != nil {
 		r.t.log.Warn("no round can begin", "peer", r.peer, "reason", err)
 		r.fail(err)

@@ -1,0 +1,247 @@
+package natpunch
+
+import (
+	"fmt"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/pion/logging"
+	"github.com/pion/transport/v5/vnet"
+	"github.com/pion/turn/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/transport"
+)
+
+// nats are the kinds of router that people have at home, by what they let in.
+var nats = []struct {
+	name string
+	kind vnet.NATType
+}{
+	{"full cone", vnet.NATType{MappingBehavior: vnet.EndpointIndependent, FilteringBehavior: vnet.EndpointIndependent}},
+	{"address-restricted", vnet.NATType{MappingBehavior: vnet.EndpointIndependent, FilteringBehavior: vnet.EndpointAddrDependent}},
+	{"port-restricted", vnet.NATType{MappingBehavior: vnet.EndpointIndependent, FilteringBehavior: vnet.EndpointAddrPortDependent}},
+	{"symmetric", vnet.NATType{MappingBehavior: vnet.EndpointAddrPortDependent, FilteringBehavior: vnet.EndpointAddrPortDependent}},
+}
+
+const stunIP, turnIP, serverPort = "1.2.3.4", "1.2.3.5", 3478
+
+var outsideIPs = [2]string{"27.1.1.1", "28.1.1.1"}
+
+// internet is a simulated one: two homes, each behind a router, and a STUN and TURN
+// server.
+type internet struct {
+	t     testing.TB
+	homes [2]*vnet.Net
+	relay *turn.Server
+	// blocked loses what goes straight from one home to the other.
+	blocked atomic.Bool
+	direct  atomic.Int32 // packets that went straight
+}
+
+func newInternet(t testing.TB, a, b vnet.NATType, latency time.Duration, lose func(vnet.Chunk) bool) *internet {
+	t.Helper()
+	w := &internet{t: t}
+	quiet := logging.NewDefaultLoggerFactory()
+	quiet.DefaultLogLevel = logging.LogLevelDisabled
+	wan, err := vnet.NewRouter(&vnet.RouterConfig{CIDR: "0.0.0.0/0", LoggerFactory: quiet, MinDelay: latency})
+	require.NoError(t, err)
+	var servers [2]*vnet.Net
+	for i, ip := range []string{stunIP, turnIP} {
+		servers[i], err = vnet.NewNet(&vnet.NetConfig{StaticIPs: []string{ip}})
+		require.NoError(t, err)
+		require.NoError(t, wan.AddNet(servers[i]))
+	}
+	for i, kind := range []vnet.NATType{a, b} {
+		home, err := vnet.NewRouter(&vnet.RouterConfig{
+			StaticIPs: []string{outsideIPs[i]}, CIDR: fmt.Sprintf("10.%d.0.0/24", i), NATType: &kind, LoggerFactory: quiet,
+		})
+		require.NoError(t, err)
+		w.homes[i], err = vnet.NewNet(&vnet.NetConfig{StaticIPs: []string{fmt.Sprintf("10.%d.0.1", i)}})
+		require.NoError(t, err)
+		require.NoError(t, home.AddNet(w.homes[i]))
+		require.NoError(t, wan.AddRouter(home))
+	}
+	wan.AddChunkFilter(func(c vnet.Chunk) bool {
+		if isServer(c.SourceAddr()) || isServer(c.DestinationAddr()) {
+			return lose == nil || !lose(c)
+		}
+		if w.blocked.Load() {
+			return false
+		}
+		w.direct.Add(1)
+		return true
+	})
+	require.NoError(t, wan.Start())
+	t.Cleanup(func() { require.NoError(t, wan.Stop()) })
+
+	w.relay = serve(t, servers[1], turnIP)
+	serve(t, servers[0], stunIP)
+	return w
+}
+
+func isServer(a net.Addr) bool {
+	ip := a.(*net.UDPAddr).IP.String()
+	return ip == stunIP || ip == turnIP
+}
+
+// serve starts a STUN and TURN server.
+func serve(t testing.TB, on *vnet.Net, ip string) *turn.Server {
+	t.Helper()
+	quiet := logging.NewDefaultLoggerFactory()
+	quiet.DefaultLogLevel = logging.LogLevelDisabled
+	conn, err := on.ListenPacket("udp4", fmt.Sprintf("%s:%d", ip, serverPort))
+	require.NoError(t, err)
+	server, err := turn.NewServer(turn.ServerConfig{
+		Realm: "driftback", LoggerFactory: quiet,
+		AuthHandler: func(a *turn.RequestAttributes) (string, []byte, bool) {
+			return a.Username, turn.GenerateAuthKey(a.Username, a.Realm, "secret"), a.Username == "player"
+		},
+		PacketConnConfigs: []turn.PacketConnConfig{{
+			PacketConn: conn,
+			RelayAddressGenerator: &turn.RelayAddressGeneratorStatic{
+				RelayAddress: net.ParseIP(ip), Address: "0.0.0.0", Net: on,
+			},
+		}},
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = server.Close() })
+	return server
+}
+
+// config puts a peer of a match into one of the homes.
+func (w *internet) config(m *match, self int) Config {
+	w.t.Helper()
+	c := m.config(self)
+	conn, err := w.homes[self].ListenPacket("udp4", fmt.Sprintf("10.%d.0.1:5000", self))
+	require.NoError(w.t, err)
+	c.network, c.conn = w.homes[self], conn
+	c.Servers = []Server{
+		{URL: fmt.Sprintf("stun:%s:%d", stunIP, serverPort)},
+		{URL: fmt.Sprintf("turn:%s:%d", turnIP, serverPort), Username: "player", Password: "secret"},
+	}
+	return c
+}
+
+// meet links two peers, one in each home.
+func (w *internet) meet() *match {
+	w.t.Helper()
+	m := newMatch(w.t, 2)
+	for i := range 2 {
+		m.open(w.config(m, i))
+	}
+	m.meet()
+	return m
+}
+
+func TestEveryPairOfNATsIsLinked(t *testing.T) {
+	const symmetric, portRestricted = 3, 2
+	for i, a := range nats {
+		for j, b := range nats[i:] {
+			j += i
+			t.Run(a.name+" and "+b.name, func(t *testing.T) {
+				w := newInternet(t, a.kind, b.kind, 10*time.Millisecond, nil)
+				start := time.Now()
+				m := w.meet()
+				took := time.Since(start)
+				m.talk(0, 1)
+				p := m.path(0, 1)
+				t.Logf("linked after %v: %+v", took.Round(time.Millisecond), p)
+				relayed := j == symmetric && i >= portRestricted
+				require.Equal(t, relayed, p.Relayed)
+				require.Equal(t, relayed, m.path(1, 0).Relayed)
+				require.Equal(t, relayed, w.direct.Load() == 0 || p.Relayed)
+			})
+		}
+	}
+}
+
+func TestALostQuestionToTheServerIsAskedAgain(t *testing.T) {
+	var lost atomic.Int32
+	w := newInternet(t, nats[2].kind, nats[2].kind, 10*time.Millisecond, func(c vnet.Chunk) bool {
+		typ, _, _, ok := parseSTUN(c.UserData())
+		return ok && typ == stunRequest && lost.Add(1) <= 2
+	})
+	m := w.meet()
+	m.talk(0, 1)
+	require.GreaterOrEqual(t, lost.Load(), int32(3), "the first two were lost, and others followed")
+	until(t, "the direct path to be found", func() bool { return !m.path(0, 1).Relayed && !m.path(1, 0).Relayed })
+}
+
+// stream sends a datagram every tick both ways, until stop, which returns the longest
+// time for which either end heard nothing.
+func (m *match) stream() (stop func() time.Duration) {
+	quit, done := make(chan struct{}), make(chan time.Duration)
+	go func() {
+		tick := time.NewTicker(time.Second / 60)
+		defer tick.Stop()
+		heard := [2]time.Time{time.Now(), time.Now()}
+		var gap time.Duration
+		for {
+			for i, end := range m.ends {
+				end.Send(driftback.Peer(1-i), []byte("input"))
+				for got, ok := end.Receive(); ok; got, ok = end.Receive() {
+					if got.Kind == transport.Datagram {
+						gap = max(gap, time.Since(heard[i]))
+						heard[i] = time.Now()
+					}
+					if got.Kind == transport.Down {
+						gap = time.Hour
+					}
+				}
+			}
+			select {
+			case <-tick.C:
+			case <-quit:
+				done <- max(gap, time.Since(heard[0]), time.Since(heard[1]))
+				return
+			}
+		}
+	}()
+	return func() time.Duration { close(quit); return <-done }
+}
+
+// most is the longest gap that a change of paths may make: 60 ticks.
+const most = time.Second
+
+func TestAMatchGoesOnWhenItsPathIsLost(t *testing.T) {
+	w := newInternet(t, nats[2].kind, nats[2].kind, 10*time.Millisecond, nil)
+	m := w.meet()
+	require.False(t, m.path(0, 1).Relayed)
+	stop := m.stream()
+	time.Sleep(time.Second) // of play
+
+	w.blocked.Store(true)
+	until(t, "a relay to be used", func() bool { return m.path(0, 1).Relayed && m.path(1, 0).Relayed })
+	time.Sleep(time.Second / 2)
+	w.blocked.Store(false)
+	until(t, "the direct path to be used again", func() bool { return !m.path(0, 1).Relayed && !m.path(1, 0).Relayed })
+	time.Sleep(time.Second / 2)
+	gap := stop()
+	t.Log("longest gap", gap)
+	require.Less(t, gap, most)
+	for i := range 2 {
+		s, _ := m.ends[i].Stats(driftback.Peer(1 - i))
+		require.Equal(t, 1, s.Ups, "QUIC noticed nothing")
+	}
+}
+
+func TestAMatchGoesOnWhenItsRelayDies(t *testing.T) {
+	w := newInternet(t, nats[2].kind, nats[2].kind, 10*time.Millisecond, nil)
+	w.blocked.Store(true)
+	m := w.meet()
+	require.True(t, m.path(0, 1).Relayed)
+	stop := m.stream()
+	time.Sleep(time.Second) // of play
+
+	w.blocked.Store(false)
+	require.NoError(t, w.relay.Close())
+	until(t, "the direct path to be used", func() bool { return !m.path(0, 1).Relayed && !m.path(1, 0).Relayed })
+	time.Sleep(time.Second / 2)
+	gap := stop()
+	t.Log("longest gap", gap)
+	require.Less(t, gap, most)
+}
