@@ -91,24 +91,26 @@ func isServer(a net.Addr) bool {
 // serve starts a STUN and TURN server.
 func serve(t testing.TB, on *vnet.Net, ip string) *turn.Server {
 	t.Helper()
-	quiet := logging.NewDefaultLoggerFactory()
-	quiet.DefaultLogLevel = logging.LogLevelDisabled
 	conn, err := on.ListenPacket("udp4", fmt.Sprintf("%s:%d", ip, serverPort))
 	require.NoError(t, err)
+	server := newServer(t, conn, &turn.RelayAddressGeneratorStatic{RelayAddress: net.ParseIP(ip), Address: "0.0.0.0", Net: on})
+	t.Cleanup(func() { _ = server.Close() })
+	return server
+}
+
+// newServer starts a STUN and TURN server on a socket.
+func newServer(t testing.TB, conn net.PacketConn, relays turn.RelayAddressGenerator) *turn.Server {
+	t.Helper()
+	quiet := logging.NewDefaultLoggerFactory()
+	quiet.DefaultLogLevel = logging.LogLevelDisabled
 	server, err := turn.NewServer(turn.ServerConfig{
 		Realm: "driftback", LoggerFactory: quiet,
 		AuthHandler: func(a *turn.RequestAttributes) (string, []byte, bool) {
 			return a.Username, turn.GenerateAuthKey(a.Username, a.Realm, "secret"), a.Username == "player"
 		},
-		PacketConnConfigs: []turn.PacketConnConfig{{
-			PacketConn: conn,
-			RelayAddressGenerator: &turn.RelayAddressGeneratorStatic{
-				RelayAddress: net.ParseIP(ip), Address: "0.0.0.0", Net: on,
-			},
-		}},
+		PacketConnConfigs: []turn.PacketConnConfig{{PacketConn: conn, RelayAddressGenerator: relays}},
 	})
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = server.Close() })
 	return server
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pion/ice/v4"
 	"github.com/pion/stun/v4"
+	"github.com/pion/transport/v5/stdnet"
 )
 
 // How eagerly a round tries. ICE's own defaults are made for calls that may take their
@@ -25,6 +26,7 @@ const (
 	hurryRelayWait  = 100 * time.Millisecond
 	betterRelayWait = 1500 * time.Millisecond
 	gatherPatience  = 3 * time.Second
+	closePatience   = 300 * time.Millisecond
 	// maxTries is how often each pair is tried, checkEvery apart.
 	maxTries = 60
 	// maxSources bounds the addresses that checks of a round may come from.
@@ -39,6 +41,7 @@ type round struct {
 	number          uint32
 	ufrag, password string
 	agent           *ice.Agent
+	relays          *relayNet
 	budget          atomic.Int32 // checks that may still be passed on before the next look
 	reading         sync.WaitGroup
 
@@ -60,6 +63,13 @@ type round struct {
 func (r *route) newRound(number uint32, relayWait time.Duration, now time.Time) (*round, error) {
 	n := &round{route: r, number: number, ufrag: randomText(ufragSize), password: randomText(passwordSize), began: now}
 	n.budget.Store(checksPerLook)
+	var err error
+	n.relays = &relayNet{Net: r.t.network}
+	if r.t.network == nil {
+		if n.relays.Net, err = stdnet.NewNet(); err != nil {
+			return nil, err
+		}
+	}
 	options := []ice.AgentOption{
 		ice.WithNetworkTypes([]ice.NetworkType{ice.NetworkTypeUDP4, ice.NetworkTypeUDP6}),
 		ice.WithCandidateTypes([]ice.CandidateType{ice.CandidateTypeHost, ice.CandidateTypeServerReflexive, ice.CandidateTypeRelay}),
@@ -81,14 +91,11 @@ func (r *route) newRound(number uint32, relayWait time.Duration, now time.Time) 
 		ice.WithFailedTimeout(0),
 		ice.WithBindingRequestHandler(n.checked),
 		ice.WithUrls(r.t.servers),
+		ice.WithNet(n.relays),
 	}
 	if r.t.loopback {
 		options = append(options, ice.WithIncludeLoopback())
 	}
-	if r.t.network != nil {
-		options = append(options, ice.WithNet(r.t.network))
-	}
-	var err error
 	if n.agent, err = ice.NewAgentWithOptions(options...); err != nil {
 		return nil, err
 	}
@@ -109,7 +116,10 @@ func randomText(n int) string { return (rand.Text() + rand.Text())[:n] }
 // route.mu held, nor by ICE.
 func (n *round) close() {
 	n.route.t.socket.know(n, false)
+	impatient := time.AfterFunc(closePatience, n.relays.cut)
 	_ = n.agent.GracefulClose()
+	impatient.Stop()
+	n.relays.cut()
 	n.reading.Wait()
 }
 
