@@ -133,7 +133,7 @@ func (s *socket) woken(err error) bool {
 		s.counts.strangers.Add(1)
 		return true
 	}
-	if !errors.Is(err, os.ErrDeadlineExceeded) && !isTimeout(err) || s.closing.Load() {
+	if !os.IsTimeout(err) || s.closing.Load() {
 		return false
 	}
 	_ = s.conn.SetReadDeadline(time.Time{})
@@ -141,11 +141,6 @@ func (s *socket) woken(err error) bool {
 		_ = s.conn.SetReadDeadline(past)
 	}
 	return true
-}
-
-func isTimeout(err error) bool {
-	var timeout net.Error
-	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
 var past = time.Unix(1, 0)
