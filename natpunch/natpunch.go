@@ -75,6 +75,8 @@ type Config struct {
 	network  iface.Net
 	conn     net.PacketConn
 	loopback bool // use loopback addresses whatever Addr is
+	// relayOnly uses no address of our own but a relay's.
+	relayOnly bool
 }
 
 // Remote is another peer of the match.
@@ -99,6 +101,7 @@ type Transport struct {
 	servers  []*stun.URI
 	network  iface.Net
 	loopback bool
+	kinds    []ice.CandidateType
 	quiet    logging.LoggerFactory
 	instance uint64
 
@@ -138,6 +141,10 @@ func Listen(ctx context.Context, c Config) (*Transport, error) {
 	t := &Transport{
 		self: c.Self, signal: c.Signal, log: c.Logger, idle: c.IdleTimeout,
 		servers: servers, network: c.network, quiet: quiet, instance: randomInstance(),
+		kinds: []ice.CandidateType{ice.CandidateTypeHost, ice.CandidateTypeServerReflexive, ice.CandidateTypeRelay},
+	}
+	if c.relayOnly {
+		t.kinds = t.kinds[2:]
 	}
 	if t.log == nil {
 		t.log = slog.New(slog.DiscardHandler)

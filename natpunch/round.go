@@ -72,7 +72,7 @@ func (r *route) newRound(number uint32, relayWait time.Duration, now time.Time) 
 	}
 	options := []ice.AgentOption{
 		ice.WithNetworkTypes([]ice.NetworkType{ice.NetworkTypeUDP4, ice.NetworkTypeUDP6}),
-		ice.WithCandidateTypes([]ice.CandidateType{ice.CandidateTypeHost, ice.CandidateTypeServerReflexive, ice.CandidateTypeRelay}),
+		ice.WithCandidateTypes(r.t.kinds),
 		ice.WithUDPMux(r.t.mux.UDPMuxDefault),
 		ice.WithUDPMuxSrflx(r.t.mux),
 		ice.WithMulticastDNSMode(ice.MulticastDNSModeDisabled),
