@@ -33,7 +33,7 @@ func Example() {
 	for ; ; time.Sleep(time.Millisecond) { // a game asks once a frame
 		if m, ok := ends[0].Receive(); ok && m.Kind == transport.Up {
 			if err := ends[0].SendReliable(m.From, []byte("hello")); err != nil {
-				log.Fatal(err)
+				panic(err)
 			}
 		}
 		if m, ok := ends[1].Receive(); ok && m.Kind == transport.Reliable {

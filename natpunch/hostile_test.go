@@ -289,14 +289,14 @@ func TestSignalsThatMakeNoSenseAreCounted(t *testing.T) {
 		b := make([]byte, n*20)
 		_, _ = rand.Read(b)
 		send(liar, b)
-		send(stranger, (&message{instance: 1}).append(nil))
+		send(stranger, (&message{instance: 1}).bytes())
 		// Other processes of the peer's, each in a round of its own.
 		lie := message{
 			ask: true, instance: uint64(1 + n), version: 1, round: uint32(n * 1000),
 			ufrag: randomText(ufragSize), password: randomText(passwordSize), candidateCount: 1,
 		}
 		lie.candidates[0] = candidate{kind: host, addr: netip.MustParseAddrPort("127.0.0.1:9")}
-		send(liar, lie.append(nil))
+		send(liar, lie.bytes())
 		time.Sleep(10 * time.Millisecond)
 	}
 	gap := stop()

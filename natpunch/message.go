@@ -42,6 +42,8 @@ const (
 	passwordSize    = 32
 	// maxCandidates bounds the addresses of one end in one round.
 	maxCandidates = 24
+	// maxMessage is the size in bytes of the largest message.
+	maxMessage = 31 + ufragSize + passwordSize + maxCandidates*(1+4+2+1+16)
 	// maxRound bounds the number of a round. One takes a quarter of a second at least.
 	maxRound = 1 << 30
 )
@@ -63,9 +65,9 @@ const (
 
 var errMalformed = errors.New("natpunch: malformed signal")
 
-// append appends the message's bytes to b.
-func (m *message) append(b []byte) []byte {
-	b = append(b, messageProtocol, 0)
+// bytes returns the message as it is sent.
+func (m *message) bytes() []byte {
+	b := append(make([]byte, 0, maxMessage), messageProtocol, 0)
 	if m.ask {
 		b[len(b)-1] = 1
 	}
@@ -138,7 +140,9 @@ var broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
 func alphanumeric(s string) bool {
 	for i := range len(s) {
 		c := s[i]
-		if !(c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z') {
+		switch {
+		case c >= '0' && c <= '9', c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z':
+		default:
 			return false
 		}
 	}

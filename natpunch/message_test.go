@@ -41,7 +41,7 @@ func drawMessage(t *rapid.T) (m message) {
 func TestAMessageIsReadAsItWasWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawMessage(t)
-		b := m.append(nil)
+		b := m.bytes()
 		require.LessOrEqual(t, len(b), MaxSignal)
 		var got message
 		require.NoError(t, got.parse(b))
@@ -56,7 +56,8 @@ func TestTheLargestMessageFitsEverySignal(t *testing.T) {
 	for i := range m.candidates {
 		m.candidates[i] = candidate{kind: host, addr: netip.MustParseAddrPort("[2001:db8::1]:1")}
 	}
-	require.LessOrEqual(t, len(m.append(nil)), MaxSignal)
+	require.Len(t, m.bytes(), maxMessage)
+	require.LessOrEqual(t, maxMessage, MaxSignal)
 	require.LessOrEqual(t, MaxSignal, signalling.MaxMessage)
 	require.True(t, alphanumeric(randomText(passwordSize)))
 }
@@ -68,7 +69,7 @@ func TestAddressesThatMustNotBeTriedAreRefused(t *testing.T) {
 	} {
 		m := message{instance: 1, round: 1, ufrag: randomText(ufragSize), password: randomText(passwordSize), candidateCount: 1}
 		m.candidates[0] = candidate{kind: host, addr: netip.MustParseAddrPort(addr)}
-		require.ErrorIs(t, new(message).parse(m.append(nil)), errMalformed, addr)
+		require.ErrorIs(t, new(message).parse(m.bytes()), errMalformed, addr)
 	}
 }
 
@@ -76,12 +77,12 @@ func FuzzMessage(f *testing.F) {
 	m := message{instance: 1, round: 1, ufrag: randomText(ufragSize), password: randomText(passwordSize), candidateCount: 2}
 	m.candidates[0] = candidate{kind: host, addr: netip.MustParseAddrPort("10.0.0.1:1")}
 	m.candidates[1] = candidate{kind: relay, addr: netip.MustParseAddrPort("[2001:db8::1]:1")}
-	f.Add(m.append(nil))
-	f.Add((&message{instance: 1}).append(nil))
+	f.Add(m.bytes())
+	f.Add((&message{instance: 1}).bytes())
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var m message
 		if m.parse(b) == nil {
-			require.Equal(t, b, m.append(nil), "every message has one form")
+			require.Equal(t, b, m.bytes(), "every message has one form")
 		}
 	})
 }

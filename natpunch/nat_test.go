@@ -1,8 +1,10 @@
 package natpunch
 
 import (
+	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/transport"
+	"github.com/driftback/driftback/transport/quic"
 )
 
 // nats are the kinds of router that people have at home, by what they let in.
@@ -37,9 +40,9 @@ type internet struct {
 	t     testing.TB
 	homes [2]*vnet.Net
 	relay *turn.Server
-	// blocked loses what goes straight from one home to the other.
-	blocked atomic.Bool
-	direct  atomic.Int32 // packets that went straight
+	// blocked loses what goes straight from one home to the other, and dark everything.
+	blocked, dark atomic.Bool
+	direct        atomic.Int32 // packets that went straight
 }
 
 func newInternet(t testing.TB, a, b vnet.NATType, latency time.Duration, lose func(vnet.Chunk) bool) *internet {
@@ -66,6 +69,9 @@ func newInternet(t testing.TB, a, b vnet.NATType, latency time.Duration, lose fu
 		require.NoError(t, wan.AddRouter(home))
 	}
 	wan.AddChunkFilter(func(c vnet.Chunk) bool {
+		if w.dark.Load() {
+			return false
+		}
 		if isServer(c.SourceAddr()) || isServer(c.DestinationAddr()) {
 			return lose == nil || !lose(c)
 		}
@@ -210,6 +216,9 @@ func (m *match) stream() (stop func() time.Duration) {
 const most = time.Second
 
 func TestAMatchGoesOnWhenItsPathIsLost(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits until something better than a relay is looked for")
+	}
 	w := newInternet(t, nats[2].kind, nats[2].kind, 10*time.Millisecond, nil)
 	m := w.meet()
 	require.False(t, m.path(0, 1).Relayed)
@@ -246,4 +255,103 @@ func TestAMatchGoesOnWhenItsRelayDies(t *testing.T) {
 	gap := stop()
 	t.Log("longest gap", gap)
 	require.Less(t, gap, most)
+}
+
+func TestALinkComesBackWhenTheNetworkDoes(t *testing.T) {
+	w := newInternet(t, nats[2].kind, nats[2].kind, 10*time.Millisecond, nil)
+	m := newMatch(t, 2)
+	for i := range 2 {
+		c := w.config(m, i)
+		c.IdleTimeout = time.Second
+		m.open(c)
+	}
+	m.meet()
+	w.dark.Store(true)
+	for i, end := range m.ends {
+		require.ErrorIs(t, await(t, end, transport.Down).Err, quic.ErrSilent)
+		until(t, "the path to be given up", func() bool { return !m.path(i, 1-i).Remote.IsValid() })
+		_, err := end.Why(driftback.Peer(1 - i))
+		require.ErrorIs(t, err, ErrNoPath)
+		require.ErrorContains(t, err, fmt.Sprintf("natpunch: no path to peer %d: no path to it works", 1-i))
+	}
+	time.Sleep(time.Second)
+	w.dark.Store(false)
+	start := time.Now()
+	m.meet()
+	t.Log("linked after", time.Since(start))
+	m.talk(0, 1)
+}
+
+// moving is a socket that can be given another port, as a router does that forgets
+// what it had noted: nothing reaches the old one any more, and what is sent comes from
+// the new one.
+type moving struct {
+	mu      sync.Mutex
+	conn    net.PacketConn
+	first   net.Addr
+	stopped time.Time // a read deadline
+}
+
+func (c *moving) now() net.PacketConn {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.conn
+}
+
+func (c *moving) move(to net.PacketConn) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	old := c.conn
+	c.conn = to
+	return errors.Join(to.SetReadDeadline(c.stopped), old.Close())
+}
+
+func (c *moving) ReadFrom(b []byte) (int, net.Addr, error) {
+	for {
+		conn := c.now()
+		n, from, err := conn.ReadFrom(b)
+		if err == nil || conn == c.now() {
+			return n, from, err
+		}
+	}
+}
+
+func (c *moving) SetReadDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stopped = t
+	return c.conn.SetReadDeadline(t)
+}
+
+func (c *moving) WriteTo(b []byte, to net.Addr) (int, error) { return c.now().WriteTo(b, to) }
+func (c *moving) Close() error                               { return c.now().Close() }
+func (c *moving) LocalAddr() net.Addr                        { return c.first }
+func (c *moving) SetDeadline(t time.Time) error              { return c.SetReadDeadline(t) }
+func (c *moving) SetWriteDeadline(time.Time) error           { return nil }
+
+func TestAMatchGoesOnWhenARouterForgetsIt(t *testing.T) {
+	w := newInternet(t, nats[2].kind, nats[2].kind, 10*time.Millisecond, nil)
+	m := newMatch(t, 2)
+	var home *moving
+	for i := range 2 {
+		c := w.config(m, i)
+		if i == 0 {
+			home = &moving{conn: c.conn, first: c.conn.LocalAddr()}
+			c.conn = home
+		}
+		m.open(c)
+	}
+	m.meet()
+	old := m.path(1, 0).Remote
+	stop := m.stream()
+	time.Sleep(time.Second) // of play
+	elsewhere, err := w.homes[0].ListenPacket("udp4", "10.0.0.1:6000")
+	require.NoError(t, err)
+	require.NoError(t, home.move(elsewhere))
+	until(t, "the new port to be used", func() bool { return m.path(1, 0).Remote != old })
+	time.Sleep(time.Second / 2)
+	gap := stop()
+	t.Log("longest gap", gap, m.path(1, 0))
+	require.Less(t, gap, most)
+	require.False(t, m.path(0, 1).Relayed)
 }

@@ -23,7 +23,7 @@ const (
 	minRound = 250 * time.Millisecond
 	// roundPatience is how long a round may try, and staleRound how old the addresses of
 	// our end may be when the other end is heard of.
-	roundPatience = 5 * time.Second
+	roundPatience = 3500 * time.Millisecond
 	staleRound    = 15 * time.Second
 	// overlap is how long the old path is listened to once there is a new one: the other
 	// side may take a moment longer to change.
@@ -72,6 +72,7 @@ type route struct {
 	ready   chan struct{} // closed while there is a path
 	current *round        // the newest; only run replaces it
 	settled *round        // whose path is in use
+	last    *path         // the newest there was, of settled
 	retired []*round      // whose path was in use, until they are closed
 
 	version uint32 // of what we have to say
@@ -134,6 +135,7 @@ func (r *route) use(p *path) {
 	if n.selected.IsZero() {
 		n.selected = time.Now()
 	}
+	r.last = p
 	had := r.path.Swap(p)
 	if !p.relayed {
 		r.t.socket.allow(r, p.remote)
@@ -201,7 +203,7 @@ func (r *route) say() (b []byte, ask bool) {
 		m.round, m.ufrag, m.password = n.number, n.ufrag, n.password
 		m.candidateCount = copy(m.candidates[:], n.candidates)
 	}
-	return m.append(nil), m.ask
+	return m.bytes(), m.ask
 }
 
 // tell sends what there is to say until it is answered, and again whenever it
@@ -260,11 +262,12 @@ func (r *route) negotiate(now time.Time) {
 		return
 	}
 	next := m.round
-	if n == nil {
+	switch {
+	case n == nil:
 		next = max(next, 1)
-	} else if n.conn != nil && m.instance != n.with {
+	case n.conn != nil && m.instance != n.with:
 		next = max(next, n.number+1) // another process, which knows nothing of our round
-	} else if n.conn == nil && m.round == n.number && now.Sub(n.began) > staleRound {
+	case n.conn == nil && m.round == n.number && now.Sub(n.began) > staleRound:
 		next++
 	}
 	if n == nil || next > n.number {
@@ -338,8 +341,12 @@ func (r *route) look(now time.Time) {
 		r.retired = slices.Delete(r.retired, 0, 1)
 	}
 	p := r.path.Load()
-	if p != nil && silent > r.t.idle {
+	switch {
+	case p != nil && silent > r.t.idle:
 		r.lose()
+	case p == nil && r.last != nil && silent == 0: // it is there again
+		r.path.Store(r.last)
+		close(r.ready)
 	}
 	for _, n := range append([]*round{n, settled}, r.retired...) {
 		if n != nil {
@@ -402,7 +409,7 @@ func (r *route) end() {
 	if r.current != nil && r.current != r.settled {
 		rounds = append(rounds, r.current)
 	}
-	r.retired, r.settled, r.current = nil, nil, nil
+	r.retired, r.settled, r.current, r.last = nil, nil, nil, nil
 	r.mu.Unlock()
 	for _, n := range rounds {
 		n.close()

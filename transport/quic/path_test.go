@@ -59,7 +59,7 @@ func TestAddressesAreCalledWhatTheConfigurationSays(t *testing.T) {
 	require.ErrorContains(t, await(t, g, transport.Down).Err, "no link with peer 0 at the host: ")
 
 	remote.Pin = newIdentity(t).Pin() // somebody else answers there
-	h = open(t, Config{Self: 0, Identity: hostID, Addr: h.LocalAddr().String(), Peers: []Remote{{Peer: 1, Pin: guestID.Pin()}}})
+	open(t, Config{Self: 0, Identity: hostID, Addr: h.LocalAddr().String(), Peers: []Remote{{Peer: 1, Pin: guestID.Pin()}}})
 	g = open(t, Config{Self: 1, Identity: guestID, Describe: name, Peers: []Remote{remote}})
 	until(t, "the call to fail", func() bool { _, err := g.Why(0); return err != nil })
 	_, err := g.Why(0)
