@@ -258,6 +258,9 @@ func TestAMatchGoesOnWhenItsRelayDies(t *testing.T) {
 }
 
 func TestALinkComesBackWhenTheNetworkDoes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for idle time-outs")
+	}
 	w := newInternet(t, nats[2].kind, nats[2].kind, 10*time.Millisecond, nil)
 	m := newMatch(t, 2)
 	for i := range 2 {
