@@ -80,7 +80,7 @@ func TestAWholeMatchThatLosesItsSignalAndThenItsPath(t *testing.T) {
 			Nonce: uint64(i + 1), InputDelay: 2,
 		})
 		require.NoError(t, err)
-		matches[i].Finish(ticks)
+		require.NoError(t, matches[i].Finish(ticks))
 	}
 	start := time.Now()
 	ended := [2]bool{}

@@ -241,6 +241,9 @@ func TestAMatchGoesOnWhenItsPathIsLost(t *testing.T) {
 }
 
 func TestAMatchGoesOnWhenItsRelayDies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays for two seconds")
+	}
 	w := newInternet(t, nats[2].kind, nats[2].kind, 10*time.Millisecond, nil)
 	w.blocked.Store(true)
 	m := w.meet()
@@ -333,6 +336,9 @@ func (c *moving) SetDeadline(t time.Time) error              { return c.SetReadD
 func (c *moving) SetWriteDeadline(time.Time) error           { return nil }
 
 func TestAMatchGoesOnWhenARouterForgetsIt(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays for two seconds")
+	}
 	w := newInternet(t, nats[2].kind, nats[2].kind, 10*time.Millisecond, nil)
 	m := newMatch(t, 2)
 	var home *moving
