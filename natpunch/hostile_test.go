@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"net"
 	"net/netip"
+	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -182,6 +183,55 @@ func TestTheAddressesOfAPeerAreBounded(t *testing.T) {
 	n.budget.Store(1)
 	require.True(t, n.takes(at(1)))
 	require.False(t, n.takes(at(1)), "no more before the next look")
+}
+
+// Where QUIC is accepted from as a peer's is for the round's password to say.
+func TestAnAddressIsAPeersOnceACheckWithThePasswordHasComeFromIt(t *testing.T) {
+	m := newMatch(t, 2)
+	m.meet()
+	r := m.ends[0].routes[1]
+	r.mu.Lock()
+	round := r.current
+	r.mu.Unlock()
+	theirs := m.ends[1].routes[0].path.Load().round
+	conn, err := net.Dial("udp4", m.ends[0].LocalAddr().String())
+	require.NoError(t, err)
+	defer func() { _ = conn.Close() }()
+	from := conn.LocalAddr().(*net.UDPAddr).AddrPort()
+	ask := func(password string) {
+		_, err := conn.Write(build(t, stun.BindingRequest, stun.TransactionID,
+			stun.NewUsername(round.ufrag+":"+theirs.ufrag), stun.NewShortTermIntegrity(password), stun.Fingerprint))
+		require.NoError(t, err)
+	}
+	owner := func() *route { return m.ends[0].socket.table.Load().owners[from] }
+
+	ask(randomText(passwordSize))
+	ask(theirs.password)
+	time.Sleep(100 * time.Millisecond) // whether it is taken can only be found out by waiting
+	require.Nil(t, owner())
+	ask(round.password)
+	until(t, "the address to be the peer's", func() bool { return owner() == r })
+	require.NotEqual(t, from, m.path(0, 1).Remote, "nothing is sent there: the check may have been repeated by a stranger")
+}
+
+func TestWhatARelayBringsIsReadAtOnce(t *testing.T) {
+	conn, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	require.NoError(t, err)
+	var routes [driftback.MaxPeers]*route
+	s := newSocket(conn, &routes, &counts{})
+	r := &route{virtual: virtual(3)}
+	for range 100 {
+		go s.inject(r, []byte("input"))
+		var b [maxPacket]byte
+		n, from, err := s.ReadFrom(b[:]) // which would otherwise wait for ever
+		require.NoError(t, err)
+		require.Equal(t, "input", string(b[:n]))
+		require.Equal(t, r.virtual, from)
+	}
+	require.NoError(t, s.SetReadDeadline(time.Now()))
+	_, _, err = s.ReadFrom(make([]byte, maxPacket))
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded, "QUIC's own wish to stop is heeded")
+	require.NoError(t, s.Close())
 }
 
 // A server whose answers are malformed, and a stranger who knows the socket towards
