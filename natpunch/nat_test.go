@@ -245,6 +245,21 @@ func TestAMatchGoesOnWhenItsPathIsLost(t *testing.T) {
 	}
 }
 
+func TestARelayIsUsedWhileSomethingBetterIsLookedFor(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits until something better than a relay is looked for")
+	}
+	w := newInternet(t, nats[3].kind, nats[3].kind, 10*time.Millisecond, nil)
+	m := w.meet()
+	stop := m.stream()
+	until(t, "nothing better to be found", func() bool { return m.path(0, 1).Changes == 2 && m.path(1, 0).Changes == 2 })
+	time.Sleep(overlap + 500*time.Millisecond) // until the old relay is given back
+	gap := stop()
+	t.Log("longest gap", gap)
+	require.Less(t, gap, 250*time.Millisecond)
+	require.Equal(t, 2, m.path(0, 1).Rounds)
+}
+
 func TestAMatchGoesOnWhenItsRelayDies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays for two seconds")
