@@ -3,6 +3,7 @@ package natpunch
 import (
 	"errors"
 	"net"
+	"slices"
 	"testing"
 	"time"
 
@@ -121,4 +122,25 @@ func TestALinkThatEndsNamesTheRealAddress(t *testing.T) {
 	down := await(t, m.ends[0], transport.Down)
 	require.ErrorIs(t, down.Err, quic.ErrPeerClosed)
 	require.ErrorContains(t, down.Err, addr)
+}
+
+func TestPeersOnEveryInterfaceFindEachOther(t *testing.T) {
+	addrs, err := net.InterfaceAddrs()
+	require.NoError(t, err)
+	usable := func(a net.Addr) bool {
+		ip, ok := a.(*net.IPNet)
+		return ok && !ip.IP.IsLoopback() && !ip.IP.IsLinkLocalUnicast()
+	}
+	if !slices.ContainsFunc(addrs, usable) {
+		t.Skip("this machine has none but the loopback interface")
+	}
+	m := newMatch(t, 2)
+	for i := range 2 {
+		c := m.config(i)
+		c.Addr = "" // as a game has it
+		m.open(c)
+	}
+	m.meet()
+	m.talk(0, 1)
+	require.False(t, m.path(0, 1).Remote.Addr().IsLoopback())
 }

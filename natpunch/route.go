@@ -4,7 +4,6 @@ import (
 	"context"
 	"net"
 	"net/netip"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -159,83 +158,6 @@ func (r *route) lose() {
 
 func (r *route) fail(err error) { r.trouble.Store(&err) }
 
-// hear takes in a signal.
-func (r *route) hear(m message) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if m.instance != r.theirs.instance {
-		if slices.Contains(r.past[:], m.instance) {
-			return // of a process that is gone
-		}
-		if r.theirs.instance != 0 {
-			r.past[r.pasts%len(r.past)] = r.theirs.instance
-			r.pasts++
-		}
-		r.acked = 0
-	} else if m.version < r.theirs.version {
-		return
-	}
-	r.theirs, r.fresh = m, true
-	if m.heardInstance == r.t.instance {
-		r.acked = max(r.acked, min(m.heardVersion, r.version))
-	}
-	if m.ask {
-		signal(r.speak)
-	}
-	signal(r.wake)
-}
-
-// changed notes that there is something new to say. The caller holds r.mu.
-func (r *route) changed() {
-	r.version++
-	signal(r.speak)
-}
-
-// say returns what there is to say, and whether an answer is wanted.
-func (r *route) say() (b []byte, ask bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	m := message{
-		ask: r.acked < r.version, instance: r.t.instance, version: r.version,
-		heardInstance: r.theirs.instance, heardVersion: r.theirs.version,
-	}
-	if n := r.current; n != nil {
-		m.round, m.ufrag, m.password = n.number, n.ufrag, n.password
-		m.candidateCount = copy(m.candidates[:], n.candidates)
-	}
-	return m.bytes(), m.ask
-}
-
-// tell sends what there is to say until it is answered, and again whenever it
-// changes, until ctx ends.
-func (r *route) tell(ctx context.Context) {
-	again := time.NewTimer(0)
-	defer again.Stop()
-	wait := minResend
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-r.speak:
-			wait = minResend
-			sleep(ctx, gather)
-		case <-again.C:
-			wait = min(wait*3/2, maxResend)
-		}
-		b, ask := r.say()
-		patience, cancel := context.WithTimeout(ctx, sendPatience)
-		err := r.t.signal.Send(patience, r.peer, b)
-		cancel()
-		if err != nil && ctx.Err() == nil {
-			r.t.log.Debug("signal not sent", "peer", r.peer, "reason", err)
-		}
-		again.Stop()
-		if ask || err != nil {
-			again.Reset(wait)
-		}
-	}
-}
-
 // run keeps the route, until ctx ends.
 func (r *route) run(ctx context.Context) {
 	look := time.NewTicker(lookEvery)
@@ -329,74 +251,6 @@ func (r *route) begin(number uint32, now time.Time) bool {
 		r.t.running.Go(old.close)
 	}
 	return true
-}
-
-// look notices what has not happened.
-func (r *route) look(now time.Time) {
-	silent := r.listened(now)
-	r.mu.Lock()
-	n, settled := r.current, r.settled
-	for len(r.retired) > 0 && settled != nil && now.Sub(settled.selected) > overlap {
-		r.t.running.Go(r.retired[0].close)
-		r.retired = slices.Delete(r.retired, 0, 1)
-	}
-	p := r.path.Load()
-	switch {
-	case p != nil && silent > r.t.idle:
-		r.lose()
-	case p == nil && r.last != nil && silent == 0: // it is there again
-		r.path.Store(r.last)
-		close(r.ready)
-	}
-	for _, n := range append([]*round{n, settled}, r.retired...) {
-		if n != nil {
-			n.budget.Store(checksPerLook)
-		}
-	}
-	var again bool
-	switch {
-	case n == nil:
-	case n != settled: // still looking; without the other end there is nothing to look at
-		again = n.conn != nil && now.Sub(n.started) > roundPatience
-		if again && p == nil {
-			r.fail(ErrNoPath)
-		}
-	case silent > r.silence():
-		again = true
-		r.t.log.Info("silence", "peer", r.peer, "since", silent)
-	case r.controlling && p != nil && (p.relayed || p.farRelayed) && r.better < len(betterAfter):
-		if again = now.Sub(n.selected) > betterAfter[r.better]; again {
-			r.better++
-		}
-	}
-	r.mu.Unlock()
-	if again && now.Sub(r.lastBegun) >= minRound {
-		r.begin(n.number+1, now)
-	}
-}
-
-// listened counts what was heard since the last look, and returns for how long
-// nothing was.
-func (r *route) listened(now time.Time) time.Duration {
-	heard := r.received.Load()
-	r.looks++
-	r.rate[r.looks%len(r.rate)] = heard - r.heard
-	if heard != r.heard || r.heardAt.IsZero() {
-		r.heard, r.heardAt = heard, now
-	}
-	return now.Sub(r.heardAt)
-}
-
-// silence is how long nothing may be heard before another path is looked for.
-func (r *route) silence() time.Duration {
-	var sum uint32
-	for _, n := range r.rate {
-		sum += n
-	}
-	if sum >= busy {
-		return silenceBusy
-	}
-	return silenceIdle
 }
 
 // end closes what the route has open, once nothing runs that could open more.

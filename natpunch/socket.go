@@ -3,7 +3,6 @@ package natpunch
 import (
 	"errors"
 	"io"
-	"maps"
 	"net"
 	"net/netip"
 	"os"
@@ -46,11 +45,6 @@ type socket struct {
 	closing atomic.Bool  // QUIC wants its reader to stop
 	ended   chan struct{}
 	once    sync.Once
-}
-
-type table struct {
-	owners map[netip.AddrPort]*route // who may send QUIC from where
-	rounds map[string]*round         // by the name of our end
 }
 
 // check is a STUN message for ICE.
@@ -218,78 +212,6 @@ func (s *socket) send(b []byte, to netip.AddrPort) (int, error) {
 	return s.conn.WriteTo(b, net.UDPAddrFromAddrPort(to))
 }
 
-// virtualPrefix begins the constant addresses: a local range of IPv6 that is on no
-// wire and in no table, since only QUIC ever sees it.
-var virtualPrefix = [15]byte{0xfd, 'd', 'r', 'i', 'f', 't', 'b', 'a', 'c', 'k'}
-
-// virtual returns the constant address of a peer.
-func virtual(p driftback.Peer) *net.UDPAddr {
-	return &net.UDPAddr{IP: append(virtualPrefix[:len(virtualPrefix):len(virtualPrefix)], byte(p)), Port: 1}
-}
-
-// routeTo returns the route of a peer by its constant address.
-func (s *socket) routeTo(a net.Addr) *route {
-	udp, ok := a.(*net.UDPAddr)
-	if !ok || len(udp.IP) != 16 || [15]byte(udp.IP) != virtualPrefix || int(udp.IP[15]) >= len(s.routes) {
-		return nil
-	}
-	return s.routes[udp.IP[15]]
-}
-
-// allow accepts QUIC from an address as a peer's. One that another peer's path leads
-// to stays the other's.
-func (s *socket) allow(r *route, addr netip.AddrPort) {
-	if s.table.Load().owners[addr] == r {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	old := s.table.Load()
-	owner := old.owners[addr]
-	if owner == r {
-		return
-	}
-	if owner != nil {
-		if p := owner.path.Load(); p != nil && p.remote == addr {
-			s.counts.contested.Add(1)
-			return
-		}
-		owner.addresses = slices.DeleteFunc(owner.addresses, func(a netip.AddrPort) bool { return a == addr })
-	}
-	t := &table{owners: maps.Clone(old.owners), rounds: old.rounds}
-	if t.owners == nil {
-		t.owners = map[netip.AddrPort]*route{}
-	}
-	if len(r.addresses) == maxAddresses {
-		oldest := 0
-		if p := r.path.Load(); p != nil && p.remote == r.addresses[0] {
-			oldest = 1
-		}
-		delete(t.owners, r.addresses[oldest])
-		r.addresses = slices.Delete(r.addresses, oldest, oldest+1)
-	}
-	r.addresses = append(r.addresses, addr)
-	t.owners[addr] = r
-	s.table.Store(t)
-}
-
-// know lets checks through that name a round, or no longer.
-func (s *socket) know(n *round, known bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	old := s.table.Load()
-	t := &table{owners: old.owners, rounds: maps.Clone(old.rounds)}
-	if t.rounds == nil {
-		t.rounds = map[string]*round{}
-	}
-	if known {
-		t.rounds[n.ufrag] = n
-	} else {
-		delete(t.rounds, n.ufrag)
-	}
-	s.table.Store(t)
-}
-
 // SetReadDeadline is how QUIC stops its reader: for good.
 func (s *socket) SetReadDeadline(t time.Time) error {
 	s.closing.Store(!t.IsZero())
@@ -333,56 +255,3 @@ type systemSocket struct{ *socket }
 
 // SyscallConn is how QUIC gets at the options of the socket.
 func (s systemSocket) SyscallConn() (syscall.RawConn, error) { return s.udp.SyscallConn() }
-
-// checkConn is the socket as ICE sees it: checks and nothing else.
-type checkConn struct{ *socket }
-
-// ReadFromAddrPort returns the next check.
-func (c checkConn) ReadFromAddrPort(b []byte) (int, netip.AddrPort, error) {
-	select {
-	case p := <-c.checks:
-		return copy(b, p.data), p.from, nil
-	case <-c.ended:
-		return 0, netip.AddrPort{}, io.EOF
-	}
-}
-
-// ReadFrom returns the next check.
-func (c checkConn) ReadFrom(b []byte) (int, net.Addr, error) {
-	n, from, err := c.ReadFromAddrPort(b)
-	if err != nil {
-		return 0, nil, err
-	}
-	return n, net.UDPAddrFromAddrPort(from), nil
-}
-
-// WriteToAddrPort sends a check, and remembers it if it asks for an answer.
-func (c checkConn) WriteToAddrPort(b []byte, to netip.AddrPort) (int, error) {
-	to = canonical(to)
-	c.questions.asked(b, to)
-	return c.send(b, to)
-}
-
-// WriteTo sends a check.
-func (c checkConn) WriteTo(b []byte, to net.Addr) (int, error) {
-	udp, ok := to.(*net.UDPAddr)
-	if !ok {
-		return 0, net.InvalidAddrError("natpunch: not a UDP address")
-	}
-	return c.WriteToAddrPort(b, udp.AddrPort())
-}
-
-// SetReadDeadline must not reach the real socket: QUIC reads that.
-func (c checkConn) SetReadDeadline(time.Time) error { return nil }
-
-// SetDeadline neither.
-func (c checkConn) SetDeadline(time.Time) error { return nil }
-
-// SetWriteDeadline is how ICE gives up a write; none blocks for long.
-func (c checkConn) SetWriteDeadline(time.Time) error { return nil }
-
-// Close ends ICE's reader and leaves the socket open.
-func (c checkConn) Close() error {
-	c.once.Do(func() { close(c.ended) })
-	return nil
-}
