@@ -175,6 +175,6 @@ func TestDatagramsStayFreshThroughACongestedLink(t *testing.T) {
 	median, worst := latencies(t, true)
 	plainMedian, plainWorst := latencies(t, false)
 	t.Logf("median and 99 in 100: %v, %v; without the outbox %v, %v", median, worst, plainMedian, plainWorst)
-	require.Less(t, worst, 160*time.Millisecond)
-	require.Greater(t, plainWorst, 3*worst, "the link was not congested, so the test showed nothing")
+	require.Greater(t, plainMedian, 3*median)
+	require.Greater(t, plainWorst, 3*worst)
 }
