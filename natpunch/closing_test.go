@@ -150,6 +150,9 @@ func TestNothingIsLeftBehindInAnyOrderOfClosing(t *testing.T) {
 
 // A relay that gives an address and then is deaf does not hold up the end.
 func TestARelayThatAnswersNoMoreIsNotWaitedFor(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for what is not waited for longer")
+	}
 	const createPermission = 0x0008
 	socket, servers, stop := serveDeaf(t, createPermission)
 	defer stop()

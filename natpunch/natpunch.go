@@ -158,7 +158,7 @@ func Listen(ctx context.Context, c Config) (*Transport, error) {
 		Conn: t.socket, Describe: t.describe,
 	}
 	if t.socket.udp != nil {
-		links.Conn = systemSocket{t.socket}
+		links.Conn = systemConn(t.socket)
 	}
 	for _, p := range c.Peers {
 		remote := quic.Remote{Peer: p.Peer, Pin: p.Pin, Code: p.Code}
@@ -223,6 +223,7 @@ func (t *Transport) open(c Config) error {
 	udp, ok := conn.LocalAddr().(*net.UDPAddr)
 	t.loopback = c.loopback || ok && udp.IP.IsLoopback()
 	t.socket = newSocket(conn, &t.routes, &t.counts)
+	t.socket.self = t.self
 	return nil
 }
 
@@ -241,7 +242,7 @@ func (t *Transport) Receive() (transport.Message, bool) { return t.links.Receive
 func (t *Transport) MaxDatagram() int { return t.links.MaxDatagram() }
 
 // LocalAddr returns the address of the socket.
-func (t *Transport) LocalAddr() net.Addr { return t.links.LocalAddr() }
+func (t *Transport) LocalAddr() net.Addr { return t.socket.LocalAddr() }
 
 // Pin is [quic.Transport.Pin].
 func (t *Transport) Pin(peer driftback.Peer) (identity.Pin, bool) { return t.links.Pin(peer) }

@@ -33,6 +33,7 @@ type socket struct {
 	udp    *net.UDPConn // conn, if that is what it is: then nothing is allocated
 	counts *counts
 
+	self driftback.Peer
 	// routes are the peers, by number; nil where there is none.
 	routes *[driftback.MaxPeers]*route
 	// table is what the reader needs to know; it is replaced, never changed.
@@ -87,18 +88,26 @@ func (s *socket) ReadFrom(b []byte) (int, net.Addr, error) {
 			}
 			return 0, nil, err
 		}
-		if looksLikeSTUN(b[:n]) {
-			s.check(b[:n], from)
-			continue
+		if r := s.sort(b[:n], from); r != nil {
+			return n, r.virtual, nil
 		}
-		r := s.table.Load().owners[from]
-		if n == 0 || r == nil {
-			s.counts.strangers.Add(1)
-			continue
-		}
-		r.received.Add(1)
-		return n, r.virtual, nil
 	}
+}
+
+// sort says which peer a QUIC packet is from. What is for ICE it hands on, and
+// what is for nobody it drops; then it returns nil.
+func (s *socket) sort(b []byte, from netip.AddrPort) *route {
+	if looksLikeSTUN(b) {
+		s.check(b, from)
+		return nil
+	}
+	r := s.table.Load().owners[from]
+	if len(b) == 0 || r == nil {
+		s.counts.strangers.Add(1)
+		return nil
+	}
+	r.received.Add(1)
+	return r
 }
 
 func (s *socket) read(b []byte) (n int, from netip.AddrPort, err error) {
