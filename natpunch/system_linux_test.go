@@ -62,7 +62,7 @@ func TestMarksOfCongestionAndSeveralPacketsAtOncePass(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, r, far := fastPair(t, local)
 			var mark [4]byte
-			binary.NativeEndian.PutUint32(mark[:], 2) // ECT(0)
+			binary.NativeEndian.PutUint32(mark[:], 2)
 			var size [2]byte
 			binary.NativeEndian.PutUint16(size[:], 100)
 			c := control(nil, unix.IPPROTO_UDP, unix.UDP_SEGMENT, size[:])
@@ -94,7 +94,7 @@ func TestWhatTheSystemSaysOfAPacketIsHandedOn(t *testing.T) {
 	require.NoError(t, err)
 	to := s.udp.LocalAddr().(*net.UDPAddr)
 	var mark [4]byte
-	binary.NativeEndian.PutUint32(mark[:], 1) // ECT(1)
+	binary.NativeEndian.PutUint32(mark[:], 1)
 	packet := append([]byte{0x40}, "input"...)
 	send := func() {
 		_, _, err := far.WriteMsgUDP(packet, control(nil, unix.IPPROTO_IP, unix.IP_TOS, mark[:]), to)
