@@ -93,11 +93,11 @@ func TestAFloodOfJunkNeitherStallsAMatchNorGrowsMemory(t *testing.T) {
 	gap := stop()
 	after := heap()
 	c := m.ends[0].Counts()
-	t.Logf("longest gap %v, heap %d and then %d bytes, %+v", gap, before, after, c)
+	t.Logf("longest gap %d ticks, heap %d and then %d bytes, %+v", gap, before, after, c)
 	require.Greater(t, c.Strangers, uint64(1000))
 	require.Greater(t, c.Checks, uint64(1000))
 	require.Zero(t, c.Busy, "QUIC saw none of it")
-	require.Less(t, gap, 300*time.Millisecond)
+	require.Less(t, gap, kept)
 	require.Less(t, after, before+2<<20)
 	require.Equal(t, 1, m.path(0, 1).Rounds)
 }
@@ -351,8 +351,8 @@ func TestSignalsThatMakeNoSenseAreCounted(t *testing.T) {
 	}
 	gap := stop()
 	c := m.ends[0].Counts()
-	t.Logf("longest gap %v, %d rounds, %+v", gap, m.path(0, 1).Rounds, c)
+	t.Logf("longest gap %d ticks, %d rounds, %+v", gap, m.path(0, 1).Rounds, c)
 	require.GreaterOrEqual(t, c.Signals, uint64(90))
-	require.Less(t, gap, 300*time.Millisecond, "who carries the signals cannot break a path that works")
+	require.Less(t, gap, kept, "who carries the signals cannot break a path that works")
 	require.Less(t, m.path(0, 1).Rounds, 10)
 }

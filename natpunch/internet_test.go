@@ -122,6 +122,7 @@ func (w *internet) config(m *match, self int) Config {
 	c := m.config(self)
 	conn, err := w.homes[self].ListenPacket("udp4", fmt.Sprintf("10.%d.0.1:5000", self))
 	require.NoError(w.t, err)
+	c.better = []time.Duration{time.Second}
 	c.network, c.conn = w.homes[self], conn
 	c.Servers = []Server{
 		{URL: fmt.Sprintf("stun:%s:%d", stunIP, serverPort)},

@@ -35,11 +35,13 @@ func (r *route) look(now time.Time) {
 		if again && p == nil {
 			r.fail(ErrNoPath)
 		}
+		// One that was begun at leisure may be waiting for what has just died.
+		again = again || p != nil && silent > r.silence() && n.began.Before(r.heardAt)
 	case silent > r.silence():
 		again = true
 		r.t.log.Info("silence", "peer", r.peer, "since", silent)
-	case r.controlling && p != nil && (p.relayed || p.farRelayed) && r.better < len(betterAfter):
-		if again = now.Sub(n.selected) > betterAfter[r.better]; again {
+	case r.controlling && p != nil && (p.relayed || p.farRelayed) && r.better < len(r.t.better):
+		if again = now.Sub(n.selected) > r.t.better[r.better]; again {
 			r.better++
 		}
 	}

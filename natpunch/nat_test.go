@@ -48,41 +48,44 @@ func TestALostQuestionToTheServerIsAskedAgain(t *testing.T) {
 	until(t, "the direct path to be found", func() bool { return !m.path(0, 1).Relayed && !m.path(1, 0).Relayed })
 }
 
-// stream sends a datagram every tick both ways, until stop, which returns the longest
-// time for which either end heard nothing.
-func (m *match) stream() (stop func() time.Duration) {
-	quit, done := make(chan struct{}), make(chan time.Duration)
+// stream sends a datagram every tick both ways, until stop, which returns for how many
+// ticks either end heard nothing, at most. Ticks that the machine had no time for do not count.
+func (m *match) stream() (stop func() int) {
+	quit, done := make(chan struct{}), make(chan int)
 	go func() {
 		tick := time.NewTicker(time.Second / 60)
 		defer tick.Stop()
-		heard := [2]time.Time{time.Now(), time.Now()}
-		var gap time.Duration
+		var silent [2]int
+		var gap int
 		for {
 			for i, end := range m.ends {
+				silent[i]++
 				end.Send(driftback.Peer(1-i), []byte("input"))
 				for got, ok := end.Receive(); ok; got, ok = end.Receive() {
-					if got.Kind == transport.Datagram {
-						gap = max(gap, time.Since(heard[i]))
-						heard[i] = time.Now()
-					}
-					if got.Kind == transport.Down {
-						gap = time.Hour
+					switch got.Kind {
+					case transport.Datagram:
+						silent[i] = 0
+					case transport.Down:
+						gap = 1 << 30
+					default:
 					}
 				}
+				gap = max(gap, silent[i])
 			}
 			select {
 			case <-tick.C:
 			case <-quit:
-				done <- max(gap, time.Since(heard[0]), time.Since(heard[1]))
+				done <- gap
 				return
 			}
 		}
 	}()
-	return func() time.Duration { close(quit); return <-done }
+	return func() int { close(quit); return <-done }
 }
 
-// most is the longest gap that a change of paths may make: 60 ticks.
-const most = time.Second
+// Gaps in ticks: the longest that a lost path may make, and that of one that is kept
+// until there is another.
+const most, kept = 60, 20
 
 func TestAMatchGoesOnWhenItsPathIsLost(t *testing.T) {
 	if testing.Short() {
@@ -98,7 +101,7 @@ func TestAMatchGoesOnWhenItsPathIsLost(t *testing.T) {
 	until(t, "a relay to be used", func() bool { return m.path(0, 1).Relayed && m.path(1, 0).Relayed })
 	time.Sleep(time.Second / 2)
 	gap := stop()
-	t.Log("longest gap", gap)
+	t.Log("longest gap in ticks", gap)
 	require.Less(t, gap, most)
 
 	stop = m.stream()
@@ -106,8 +109,8 @@ func TestAMatchGoesOnWhenItsPathIsLost(t *testing.T) {
 	until(t, "the direct path to be used again", func() bool { return !m.path(0, 1).Relayed && !m.path(1, 0).Relayed })
 	time.Sleep(time.Second / 2)
 	gap = stop()
-	t.Log("longest gap", gap)
-	require.Less(t, gap, 250*time.Millisecond, "the relay is used until there is something better")
+	t.Log("longest gap in ticks", gap)
+	require.Less(t, gap, kept, "the relay is used until there is something better")
 	for i := range 2 {
 		s, _ := m.ends[i].Stats(driftback.Peer(1 - i))
 		require.Equal(t, 1, s.Ups, "QUIC noticed nothing")
@@ -124,11 +127,12 @@ func TestARelayIsUsedWhileSomethingBetterIsLookedFor(t *testing.T) {
 	until(t, "nothing better to be found", func() bool { return m.path(0, 1).Changes == 2 && m.path(1, 0).Changes == 2 })
 	time.Sleep(overlap + 500*time.Millisecond) // until the old relay is given back
 	gap := stop()
-	t.Log("longest gap", gap)
-	require.Less(t, gap, 250*time.Millisecond)
+	t.Log("longest gap in ticks", gap)
+	require.Less(t, gap, kept)
 	require.Equal(t, 2, m.path(0, 1).Rounds)
 }
 
+// And when it dies while a round is under way that has it among its addresses.
 func TestAMatchGoesOnWhenItsRelayDies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays for two seconds")
@@ -138,14 +142,14 @@ func TestAMatchGoesOnWhenItsRelayDies(t *testing.T) {
 	m := w.meet()
 	require.True(t, m.path(0, 1).Relayed)
 	stop := m.stream()
-	time.Sleep(time.Second) // of play
+	until(t, "something better to be looked for", func() bool { return m.path(0, 1).Rounds == 2 }) // which needs the relay too
 
 	w.blocked.Store(false)
 	require.NoError(t, w.relay.Close())
 	until(t, "the direct path to be used", func() bool { return !m.path(0, 1).Relayed && !m.path(1, 0).Relayed })
 	time.Sleep(time.Second / 2)
 	gap := stop()
-	t.Log("longest gap", gap)
+	t.Log("longest gap in ticks", gap)
 	require.Less(t, gap, most)
 }
 
@@ -164,7 +168,7 @@ func TestAMatchGoesOnWhenARouterForgetsIt(t *testing.T) {
 	until(t, "the new port to be used", func() bool { return m.path(1, 0).Remote != old })
 	time.Sleep(time.Second / 2)
 	gap := stop()
-	t.Log("longest gap", gap, m.path(1, 0))
+	t.Log("longest gap in ticks", gap, m.path(1, 0))
 	require.Less(t, gap, most)
 	require.False(t, m.path(0, 1).Relayed)
 }

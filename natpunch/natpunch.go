@@ -75,6 +75,8 @@ type Config struct {
 	loopback bool // use loopback addresses whatever Addr is
 	// relayOnly uses no address of our own but a relay's.
 	relayOnly bool
+	// better is used for betterAfter, if it is not nil.
+	better []time.Duration
 }
 
 // Remote is another peer of the match.
@@ -100,6 +102,7 @@ type Transport struct {
 	network  iface.Net
 	loopback bool
 	kinds    []ice.CandidateType
+	better   []time.Duration
 	quiet    logging.LoggerFactory
 	instance uint64
 
@@ -139,7 +142,11 @@ func Listen(ctx context.Context, c Config) (*Transport, error) {
 	t := &Transport{
 		self: c.Self, signal: c.Signal, log: c.Logger, idle: c.IdleTimeout,
 		servers: servers, network: c.network, quiet: quiet, instance: randomInstance(),
-		kinds: []ice.CandidateType{ice.CandidateTypeHost, ice.CandidateTypeServerReflexive, ice.CandidateTypeRelay},
+		kinds:  []ice.CandidateType{ice.CandidateTypeHost, ice.CandidateTypeServerReflexive, ice.CandidateTypeRelay},
+		better: betterAfter,
+	}
+	if c.better != nil {
+		t.better = c.better
 	}
 	if c.relayOnly {
 		t.kinds = t.kinds[2:]

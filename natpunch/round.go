@@ -18,21 +18,27 @@ import (
 const (
 	checkEvery     = 50 * time.Millisecond
 	keepAliveEvery = 250 * time.Millisecond
-	// directWait and the relay waits are how long something better is waited for before
-	// an address that a server saw, or a relay, is taken: as long as players wait at the
-	// beginning, less when a match has lost its path, and more when it has one.
-	directWait      = 100 * time.Millisecond
-	firstRelayWait  = 400 * time.Millisecond
-	hurryRelayWait  = 100 * time.Millisecond
-	betterRelayWait = 1500 * time.Millisecond
-	gatherPatience  = 3 * time.Second
-	closePatience   = 300 * time.Millisecond
+	gatherPatience = 3 * time.Second
+	closePatience  = 300 * time.Millisecond
 	// maxTries is how often each pair is tried, checkEvery apart.
 	maxTries = 60
 	// maxSources bounds the addresses that checks of a round may come from.
 	maxSources = 32
 	// checksPerLook bounds the checks that are passed on between two looks at a route.
-	checksPerLook = 200
+	checksPerLook = 100
+)
+
+// waits are how long something better is waited for before an address that a server
+// saw, or one that showed itself, is taken, and before a relay is.
+type waits struct{ direct, relay time.Duration }
+
+var (
+	// firstWaits are for players who wait for each other at the beginning.
+	firstWaits = waits{100 * time.Millisecond, 400 * time.Millisecond}
+	// hurry is for a match that has lost its path.
+	hurry = waits{20 * time.Millisecond, 100 * time.Millisecond}
+	// leisure is for one that has a path.
+	leisure = waits{100 * time.Millisecond, 1500 * time.Millisecond}
 )
 
 // round is one search for a path to a peer, and what it found.
@@ -60,7 +66,7 @@ type round struct {
 }
 
 // newRound starts to gather the addresses of our end of a round.
-func (r *route) newRound(number uint32, relayWait time.Duration, now time.Time) (*round, error) {
+func (r *route) newRound(number uint32, w waits, now time.Time) (*round, error) {
 	n := &round{route: r, number: number, ufrag: randomText(ufragSize), password: randomText(passwordSize), began: now}
 	n.budget.Store(checksPerLook)
 	var err error
@@ -83,9 +89,9 @@ func (r *route) newRound(number uint32, relayWait time.Duration, now time.Time) 
 		ice.WithKeepaliveInterval(keepAliveEvery),
 		ice.WithMaxBindingRequests(maxTries),
 		ice.WithSTUNGatherTimeout(gatherPatience),
-		ice.WithSrflxAcceptanceMinWait(directWait),
-		ice.WithPrflxAcceptanceMinWait(directWait),
-		ice.WithRelayAcceptanceMinWait(relayWait),
+		ice.WithSrflxAcceptanceMinWait(w.direct),
+		ice.WithPrflxAcceptanceMinWait(w.direct),
+		ice.WithRelayAcceptanceMinWait(w.relay),
 		// A round never fails by itself: the route decides when there is another.
 		ice.WithDisconnectedTimeout(0),
 		ice.WithFailedTimeout(0),

@@ -13,7 +13,7 @@ import (
 
 // Patience of a route.
 const (
-	lookEvery = 100 * time.Millisecond
+	lookEvery = 50 * time.Millisecond
 	// What counts as silence: less is needed to tell where much used to come.
 	silenceBusy = 300 * time.Millisecond
 	silenceIdle = 1200 * time.Millisecond
@@ -35,7 +35,7 @@ const (
 )
 
 // betterAfter is when a route that has only a relay looks for something better.
-var betterAfter = [...]time.Duration{3 * time.Second, 15 * time.Second, time.Minute}
+var betterAfter = []time.Duration{3 * time.Second, 15 * time.Second, time.Minute}
 
 // path is where a peer's packets go now. It never changes.
 type path struct {
@@ -86,7 +86,7 @@ type route struct {
 	lastBegun time.Time
 	heard     uint32 // received at the last look
 	heardAt   time.Time
-	rate      [10]uint32 // packets heard in each of the last looks
+	rate      [int(time.Second / lookEvery)]uint32 // packets heard in each of the last looks
 	looks     int
 	better    int // of betterAfter: which comes next
 }
@@ -224,14 +224,14 @@ func (r *route) begin(number uint32, now time.Time) bool {
 	if number > maxRound {
 		return false
 	}
-	relayWait := firstRelayWait
+	w := firstWaits
 	if r.path.Load() != nil {
-		relayWait = betterRelayWait
+		w = leisure
 		if now.Sub(r.heardAt) >= silenceBusy/2 {
-			relayWait = hurryRelayWait
+			w = hurry
 		}
 	}
-	n, err := r.newRound(number, relayWait, now)
+	n, err := r.newRound(number, w, now)
 	if err != nil {
 		r.t.log.Warn("no round can begin", "peer", r.peer, "reason", err)
 		r.fail(err)
