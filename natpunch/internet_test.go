@@ -85,10 +85,9 @@ func newInternet(t testing.TB, a, b vnet.NATType, latency time.Duration, lose fu
 	return w
 }
 
-func isServer(a net.Addr) bool {
-	ip := a.(*net.UDPAddr).IP.String()
-	return ip == stunIP || ip == turnIP
-}
+func isRelay(a net.Addr) bool { return a.(*net.UDPAddr).IP.String() == turnIP }
+
+func isServer(a net.Addr) bool { return isRelay(a) || a.(*net.UDPAddr).IP.String() == stunIP }
 
 // serve starts a STUN and TURN server.
 func serve(t testing.TB, on *vnet.Net, ip string) *turn.Server {

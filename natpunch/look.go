@@ -28,15 +28,25 @@ func (r *route) look(now time.Time) {
 		}
 	}
 	var again bool
+	if n == settled {
+		r.failed = 0
+	}
 	switch {
 	case n == nil:
 	case n != settled: // still looking; without the other end there is nothing to look at
-		again = n.conn != nil && now.Sub(n.started) > roundPatience
-		if again && p == nil {
-			r.fail(ErrNoPath)
+		lost := p != nil && silent > r.silence()
+		patience := roundPatience
+		if lost { // more each time, since it may be that the peer is far away
+			patience = min(hurriedPatience<<min(r.failed, 2), roundPatience)
+		}
+		if again = n.conn != nil && now.Sub(n.started) > patience; again {
+			r.failed++
+			if p == nil {
+				r.fail(ErrNoPath)
+			}
 		}
 		// One that was begun at leisure may be waiting for what has just died.
-		again = again || p != nil && silent > r.silence() && n.began.Before(r.heardAt)
+		again = again || lost && n.began.Before(r.heardAt)
 	case silent > r.silence():
 		again = true
 		r.t.log.Info("silence", "peer", r.peer, "since", silent)

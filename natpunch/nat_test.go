@@ -1,6 +1,7 @@
 package natpunch
 
 import (
+	"encoding/binary"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -197,4 +198,32 @@ func TestALinkComesBackWhenTheNetworkDoes(t *testing.T) {
 	m.meet()
 	t.Log("linked after", time.Since(start))
 	m.talk(0, 1)
+}
+
+// A relay that still gives addresses and carries nothing holds ICE up; it does not hold
+// up the match for long.
+func TestAMatchGoesOnWhenItsRelayIsHalfDead(t *testing.T) {
+	if testing.Short() {
+		t.Skip("plays for two seconds")
+	}
+	const allocate, answers = 0x0003, 0xfeef // the request, and the bits of a type that say whether it is one
+	var half atomic.Bool
+	w := newInternet(t, nats[2].kind, nats[2].kind, 10*time.Millisecond, func(c vnet.Chunk) bool {
+		ofRelay := isRelay(c.SourceAddr()) || isRelay(c.DestinationAddr())
+		b := c.UserData()
+		return half.Load() && ofRelay && !(len(b) > 1 && binary.BigEndian.Uint16(b)&answers == allocate)
+	})
+	w.blocked.Store(true)
+	m := w.meet()
+	require.True(t, m.path(0, 1).Relayed)
+	stop := m.stream()
+	time.Sleep(time.Second / 2) // of play
+	half.Store(true)
+	w.blocked.Store(false)
+	until(t, "the direct path to be used", func() bool { return !m.path(0, 1).Relayed && !m.path(1, 0).Relayed })
+	time.Sleep(time.Second / 2)
+	gap := stop()
+	t.Log("longest gap in ticks", gap, m.path(0, 1))
+	require.Less(t, gap, 2*most)
+	half.Store(false) // so that what waits for the relay ends
 }

@@ -46,6 +46,7 @@ type round struct {
 	route           *route
 	number          uint32
 	ufrag, password string
+	plain           bool // without relays of ours
 	agent           *ice.Agent
 	relays          *relayNet
 	budget          atomic.Int32 // checks that may still be passed on before the next look
@@ -66,8 +67,8 @@ type round struct {
 }
 
 // newRound starts to gather the addresses of our end of a round.
-func (r *route) newRound(number uint32, w waits, now time.Time) (*round, error) {
-	n := &round{route: r, number: number, ufrag: randomText(ufragSize), password: randomText(passwordSize), began: now}
+func (r *route) newRound(number uint32, plain bool, w waits, now time.Time) (*round, error) {
+	n := &round{route: r, number: number, ufrag: randomText(ufragSize), password: randomText(passwordSize), plain: plain, began: now}
 	n.budget.Store(checksPerLook)
 	var err error
 	n.relays = &relayNet{Net: r.t.network}
@@ -76,9 +77,13 @@ func (r *route) newRound(number uint32, w waits, now time.Time) (*round, error) 
 			return nil, err
 		}
 	}
+	kinds := r.t.kinds
+	if n.plain && len(kinds) > 1 {
+		kinds = kinds[:len(kinds)-1]
+	}
 	options := []ice.AgentOption{
 		ice.WithNetworkTypes([]ice.NetworkType{ice.NetworkTypeUDP4, ice.NetworkTypeUDP6}),
-		ice.WithCandidateTypes(r.t.kinds),
+		ice.WithCandidateTypes(kinds),
 		ice.WithUDPMux(r.t.mux.UDPMuxDefault),
 		ice.WithUDPMuxSrflx(r.t.mux),
 		ice.WithMulticastDNSMode(ice.MulticastDNSModeDisabled),
@@ -150,7 +155,9 @@ func (n *round) takes(from netip.AddrPort) bool {
 // checked is called by ICE for every check of the round that carries the right
 // password. The address that it came from is the peer's.
 func (n *round) checked(_ *stun.Message, local, remote ice.Candidate, _ *ice.CandidatePair) (choose bool) {
-	n.route.received.Add(1)
+	if p := n.route.path.Load(); p == nil || p.round == n {
+		n.route.received.Add(1) // another round's say nothing of the path in use
+	}
 	if local.Type() != ice.CandidateTypeRelay {
 		if addr, ok := addressOf(remote); ok {
 			n.route.t.socket.allow(n.route, addr)

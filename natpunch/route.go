@@ -20,10 +20,12 @@ const (
 	busy        = 20 // packets heard in a second
 	// minRound is how long a round is given before another may begin.
 	minRound = 250 * time.Millisecond
-	// roundPatience is how long a round may try, and staleRound how old the addresses of
-	// our end may be when the other end is heard of.
-	roundPatience = 3500 * time.Millisecond
-	staleRound    = 15 * time.Second
+	// roundPatience is how long a round may try, hurriedPatience how long it may when a
+	// match has lost its path, and staleRound how old the addresses of our end may be when
+	// the other end is heard of.
+	roundPatience   = 3500 * time.Millisecond
+	hurriedPatience = time.Second
+	staleRound      = 15 * time.Second
 	// overlap is how long the old path is listened to once there is a new one: the other
 	// side may take a moment longer to change.
 	overlap = 2 * time.Second
@@ -55,7 +57,7 @@ type route struct {
 	virtual     *net.UDPAddr
 
 	path     atomic.Pointer[path]
-	received atomic.Uint32 // packets heard from the peer, through whatever path
+	received atomic.Uint32 // QUIC packets heard from the peer, and checks of the path in use
 	trouble  atomic.Pointer[error]
 	ups      atomic.Uint32 // how often the path changed
 	begun    atomic.Uint32 // rounds
@@ -89,6 +91,7 @@ type route struct {
 	rate      [int(time.Second / lookEvery)]uint32 // packets heard in each of the last looks
 	looks     int
 	better    int // of betterAfter: which comes next
+	failed    int // rounds that had their time and found no path, since one did
 }
 
 func newRoute(t *Transport, peer driftback.Peer) *route {
@@ -231,7 +234,14 @@ func (r *route) begin(number uint32, now time.Time) bool {
 			w = hurry
 		}
 	}
-	n, err := r.newRound(number, w, now)
+	// After a round that failed comes one of the other sort, since ICE waits for a relay
+	// that is slow to answer and tries nothing else meanwhile. Both sides see it fail.
+	r.mu.Lock()
+	last := r.current
+	failed := last != nil && last.conn != nil && last.selected.IsZero() && now.Sub(last.started) > hurriedPatience*3/4
+	plain := failed && !last.plain
+	r.mu.Unlock()
+	n, err := r.newRound(number, plain, w, now)
 	if err != nil {
 		r.t.log.Warn("no round can begin", "peer", r.peer, "reason", err)
 		r.fail(err)

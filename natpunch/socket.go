@@ -183,9 +183,6 @@ func (s *socket) check(b []byte, from netip.AddrPort) {
 		s.counts.checks.Add(1)
 		return
 	}
-	if r := t.owners[from]; r != nil {
-		r.received.Add(1)
-	}
 	select {
 	case s.checks <- check{from, slices.Clone(b)}:
 	default:
