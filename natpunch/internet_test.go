@@ -122,12 +122,38 @@ func (w *internet) config(m *match, self int) Config {
 	conn, err := w.homes[self].ListenPacket("udp4", fmt.Sprintf("10.%d.0.1:5000", self))
 	require.NoError(w.t, err)
 	c.better = []time.Duration{time.Second}
-	c.network, c.conn = w.homes[self], conn
+	c.network, c.conn = homeNet{w.homes[self]}, conn
 	c.Servers = []Server{
 		{URL: fmt.Sprintf("stun:%s:%d", stunIP, serverPort)},
 		{URL: fmt.Sprintf("turn:%s:%d", turnIP, serverPort), Username: "player", Password: "secret"},
 	}
 	return c
+}
+
+// homeNet is a home's network, whose sockets fail once they are closed as the
+// system's do. The simulated ones go on taking what is sent.
+type homeNet struct{ *vnet.Net }
+
+func (n homeNet) ListenPacket(network, address string) (net.PacketConn, error) {
+	conn, err := n.Net.ListenPacket(network, address)
+	return &homeConn{PacketConn: conn}, err
+}
+
+type homeConn struct {
+	net.PacketConn
+	closed atomic.Bool
+}
+
+func (c *homeConn) WriteTo(b []byte, to net.Addr) (int, error) {
+	if c.closed.Load() {
+		return 0, net.ErrClosed
+	}
+	return c.PacketConn.WriteTo(b, to)
+}
+
+func (c *homeConn) Close() error {
+	c.closed.Store(true)
+	return c.PacketConn.Close()
 }
 
 // meet links two peers, one in each home.
