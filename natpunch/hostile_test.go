@@ -356,3 +356,32 @@ func TestSignalsThatMakeNoSenseAreCounted(t *testing.T) {
 	require.Less(t, gap, kept, "who carries the signals cannot break a path that works")
 	require.Less(t, m.path(0, 1).Rounds, 10)
 }
+
+func TestAPeerThatKeepsAskingIsNotAnsweredEachTime(t *testing.T) {
+	m := newMatch(t, 2)
+	member := m.room.Join(1)
+	defer member.Leave()
+	m.open(m.config(0))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	asked := 0
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		for ; ctx.Err() == nil; asked++ {
+			_ = member.Send(ctx, 0, (&message{ask: true, instance: 1, version: 1}).bytes())
+			time.Sleep(time.Millisecond)
+		}
+	})
+	answers := 0
+	for {
+		if _, _, err := member.Receive(ctx); err != nil {
+			break
+		}
+		answers++
+	}
+	asking.Wait()
+	t.Log(asked, "asked,", answers, "answered")
+	require.Greater(t, asked, 100)
+	require.GreaterOrEqual(t, answers, tellAtOnce)
+	require.LessOrEqual(t, answers, tellAtOnce+2+int(time.Second/tellEvery))
+}

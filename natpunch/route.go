@@ -31,6 +31,9 @@ const (
 	overlap = 2 * time.Second
 	// gather is how long a signal waits for more addresses that may ride in it.
 	gather = 5 * time.Millisecond
+	// One signal is sent every tellEvery at most, but for tellAtOnce that may be sent at once.
+	tellEvery  = 100 * time.Millisecond
+	tellAtOnce = 10
 	// Signals that are not answered are sent again, ever more slowly.
 	minResend = 200 * time.Millisecond
 	maxResend = 4 * time.Second

@@ -59,6 +59,9 @@ func (t *Transport) listen(ctx context.Context) {
 
 // sleep waits, at most until ctx ends.
 func sleep(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

@@ -59,6 +59,7 @@ func (r *route) tell(ctx context.Context) {
 	again := time.NewTimer(0)
 	defer again.Stop()
 	wait := minResend
+	var paid time.Time // until when the signals sent so far last, one every tellEvery
 	for {
 		select {
 		case <-ctx.Done():
@@ -69,6 +70,13 @@ func (r *route) tell(ctx context.Context) {
 		case <-again.C:
 			wait = min(wait*3/2, maxResend)
 		}
+		// Whatever is asked for, and however often.
+		now := time.Now()
+		if paid.Before(now) {
+			paid = now
+		}
+		paid = paid.Add(tellEvery)
+		sleep(ctx, paid.Sub(now)-tellAtOnce*tellEvery)
 		b, ask := r.say()
 		patience, cancel := context.WithTimeout(ctx, sendPatience)
 		err := r.t.signal.Send(patience, r.peer, b)
