@@ -77,6 +77,8 @@ var floors = map[string]floor{
 	"identity":                {},
 	"transport/quic":          {imports: []string{"", "transport", "identity"}},
 	"transport/detour":        {clockless: true, imports: []string{"", "transport", "identity"}},
+	"natpunch":                {imports: []string{"", "transport", "transport/quic", "identity"}},
+	"signalling":              {imports: []string{""}},
 
 	"cmd/driftback":         {imports: []string{"/..."}},
 	"bench":                 {imports: []string{"/..."}},

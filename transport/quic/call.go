@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"time"
 
 	quicgo "github.com/quic-go/quic-go"
@@ -47,17 +48,26 @@ func (t *Transport) call(ctx context.Context, r *remote) {
 		if errors.Is(err, errLinked) {
 			continue
 		}
-		err = &LinkError{Peer: r.peer, Addr: r.addr, Err: err}
+		addr := t.nameOf(r)
+		err = &LinkError{Peer: r.peer, Addr: addr, Err: err}
 		t.mu.Lock()
 		r.lastErr = err
 		final := r.final()
 		t.mu.Unlock()
-		t.log.Debug("call failed", "peer", r.peer, "addr", r.addr, "reason", err)
+		t.log.Debug("call failed", "peer", r.peer, "addr", addr, "reason", err)
 		if final {
-			t.log.Warn("calls given up", "peer", r.peer, "addr", r.addr, "reason", err)
+			t.log.Warn("calls given up", "peer", r.peer, "addr", addr, "reason", err)
 			return // asking again cannot help, and looks like guessing
 		}
 	}
+}
+
+// nameOf returns what to call the address that a peer is called at.
+func (t *Transport) nameOf(r *remote) string {
+	if literal, err := netip.ParseAddrPort(r.addr); err == nil {
+		return t.describe(net.UDPAddrFromAddrPort(literal))
+	}
+	return r.addr
 }
 
 // final reports whether the newest call failed in a way that no other can mend: an
@@ -77,10 +87,13 @@ func (t *Transport) firstWait(r *remote) time.Duration {
 	return 0
 }
 
-// unlinked waits until there has been no link with the peer for the given time.
-// It returns false when ctx has ended.
+// unlinked waits until the peer can be reached and there has been no link with it
+// for the given time. It returns false when ctx has ended.
 func (t *Transport) unlinked(ctx context.Context, r *remote, wait time.Duration) bool {
 	for {
+		if r.ready != nil {
+			r.ready(ctx)
+		}
 		if wait > 0 {
 			timer := time.NewTimer(wait)
 			select {

@@ -118,7 +118,7 @@ func (t *Transport) accept() {
 func (t *Transport) greet(conn *quicgo.Conn) {
 	l, err := t.answer(conn)
 	if err != nil {
-		t.log.Debug("caller refused", "addr", conn.RemoteAddr(), "reason", err)
+		t.log.Debug("caller refused", "addr", t.describe(conn.RemoteAddr()), "reason", err)
 		_ = conn.CloseWithError(codeFor(err), "")
 		return
 	}

@@ -61,6 +61,9 @@ func newLink(t *Transport, r *remote, conn *quicgo.Conn, stream *quicgo.Stream, 
 	}
 }
 
+// addr is what to call the address of the peer.
+func (l *link) addr() string { return l.t.describe(l.conn.RemoteAddr()) }
+
 // signal leaves a token for whoever waits on c.
 func signal(c chan struct{}) {
 	select {
@@ -71,7 +74,7 @@ func signal(c chan struct{}) {
 
 // run serves the link until it ends.
 func (l *link) run() {
-	l.t.log.Info("link up", "peer", l.r.peer, "addr", l.conn.RemoteAddr())
+	l.t.log.Info("link up", "peer", l.r.peer, "addr", l.addr())
 	l.t.running.Go(l.receiveDatagrams)
 	l.t.running.Go(l.sendDatagrams)
 	l.t.running.Go(l.sendMessages)
@@ -86,13 +89,13 @@ func (l *link) end(err error) {
 		l.t.mu.Unlock()
 		return
 	}
-	l.err = &LinkError{Peer: l.r.peer, Addr: l.conn.RemoteAddr().String(), Err: err}
+	l.err = &LinkError{Peer: l.r.peer, Addr: l.addr(), Err: err}
 	l.r.lastErr = l.err
 	if l.r.current == l {
 		l.r.current = nil
 	}
 	l.t.mu.Unlock()
-	l.t.log.Info("link down", "peer", l.r.peer, "addr", l.conn.RemoteAddr(), "reason", err)
+	l.t.log.Info("link down", "peer", l.r.peer, "addr", l.addr(), "reason", err)
 	_ = l.conn.CloseWithError(codeFor(err), "")
 	close(l.done)
 }

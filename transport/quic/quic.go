@@ -100,6 +100,9 @@ type Config struct {
 	// Conn is used in place of a socket on Addr, if it is not nil. The transport
 	// takes it over and closes it.
 	Conn net.PacketConn
+	// Describe says what to call the address of a peer in errors, logs and Stats, for
+	// a Conn whose addresses are not those of the network; nil is Addr.String.
+	Describe func(net.Addr) string
 	// Peers are the other peers of the match. Nobody else is let in.
 	Peers []Remote
 	// IdleTimeout is how long nothing may be heard from a peer before its link is
@@ -126,6 +129,10 @@ type Remote struct {
 	Addr string
 	// Code is a one-time code, as above.
 	Code identity.Code
+	// Ready is for a peer that can be reached at Addr only some of the time, because
+	// Conn finds a path to it by and by. Before each call it is waited for; it returns
+	// when there is a path or when its context ends. nil does not wait.
+	Ready func(context.Context)
 }
 
 // Transport is a [transport.Transport] over QUIC.
@@ -134,6 +141,7 @@ type Transport struct {
 	identity *identity.Identity
 	log      *slog.Logger
 	idle     time.Duration
+	describe func(net.Addr) string
 	// instance tells this transport from an earlier one with the same key.
 	instance uint64
 
@@ -166,11 +174,15 @@ func Listen(ctx context.Context, c Config) (*Transport, error) {
 		identity: c.Identity,
 		log:      c.Logger,
 		idle:     c.IdleTimeout,
+		describe: c.Describe,
 		guesses:  bucket{room: guessBurst},
 		done:     make(chan struct{}),
 	}
 	if t.log == nil {
 		t.log = slog.New(slog.DiscardHandler)
+	}
+	if t.describe == nil {
+		t.describe = net.Addr.String
 	}
 	if t.idle == 0 {
 		t.idle = defaultIdle
@@ -259,7 +271,7 @@ func (t *Transport) validate(c Config) error {
 				return fmt.Errorf("quic: the address of peer %d is %q, and its port must be from 1 to 65535", p.Peer, p.Addr)
 			}
 		}
-		r := &remote{peer: p.Peer, pin: p.Pin, addr: p.Addr, code: p.Code}
+		r := &remote{peer: p.Peer, pin: p.Pin, addr: p.Addr, code: p.Code, ready: p.Ready}
 		t.numbers[p.Peer] = r
 		t.remotes = append(t.remotes, r)
 	}

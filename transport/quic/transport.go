@@ -14,11 +14,12 @@ import (
 	"github.com/driftback/driftback/transport"
 )
 
-// remote is another peer and the links with it. Transport.mu guards all but peer
-// and addr.
+// remote is another peer and the links with it. Transport.mu guards all but peer,
+// addr and ready.
 type remote struct {
-	peer driftback.Peer
-	addr string
+	peer  driftback.Peer
+	addr  string
+	ready func(context.Context) // waits until addr can be reached; nil if it always can
 
 	pin  identity.Pin
 	code identity.Code // to present, or to ask for while pin is zero; zero once used
@@ -222,7 +223,7 @@ func (t *Transport) Stats(peer driftback.Peer) (Stats, bool) {
 		return s, true
 	}
 	c := l.conn.ConnectionStats() // reads atomics; takes no lock
-	s.Addr = l.conn.RemoteAddr().String()
+	s.Addr = t.describe(l.conn.RemoteAddr())
 	s.RTT, s.Deviation = c.SmoothedRTT, c.MeanDeviation
 	s.CongestionWindow = int(min(c.CongestionWindow, 1<<30))
 	s.PacketsSent, s.PacketsLost = c.PacketsSent, c.PacketsLost

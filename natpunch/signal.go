@@ -1,0 +1,71 @@
+package natpunch
+
+import (
+	"context"
+	"time"
+
+	"github.com/driftback/driftback"
+)
+
+// MaxSignal is the size in bytes of the largest message that goes through a [Signal].
+const MaxSignal = 2048
+
+// Signal carries messages between the peers of one match before there is a path
+// between them, and whenever a path has to be found anew. A message may be lost,
+// repeated, overtaken or late: each one holds all that the other side needs, and is
+// sent again until it has been answered. A lost server or connection is for the
+// implementation to mend; meanwhile Send returns an error.
+//
+// Nothing that comes through it is believed but the addresses at which to try. It is
+// called from several goroutines at once.
+type Signal interface {
+	// Send sends b, at most [MaxSignal] bytes, to a peer of the same match, whether or
+	// not it is there. It does not keep b. It returns early when ctx ends.
+	Send(ctx context.Context, to driftback.Peer, b []byte) error
+	// Receive waits for the next message, which is the caller's to keep, and says which
+	// peer sent it, as far as the implementation knows. It returns an error when ctx
+	// ends, or when none will come for now; then it is called again after a while.
+	Receive(ctx context.Context) (from driftback.Peer, b []byte, err error)
+}
+
+// Patience with a signal that fails.
+const (
+	sendPatience  = 2 * time.Second
+	receiveSpaced = 250 * time.Millisecond
+)
+
+// listen takes in what comes through the signal, until ctx ends.
+func (t *Transport) listen(ctx context.Context) {
+	for ctx.Err() == nil {
+		from, b, err := t.signal.Receive(ctx)
+		if err != nil {
+			if ctx.Err() == nil {
+				t.log.Debug("no signals for now", "reason", err)
+			}
+			sleep(ctx, receiveSpaced)
+			continue
+		}
+		var m message
+		switch {
+		case int(from) >= len(t.routes) || t.routes[from] == nil:
+			t.counts.signals.Add(1)
+		case m.parse(b) != nil:
+			t.counts.signals.Add(1)
+		default:
+			t.routes[from].hear(m)
+		}
+	}
+}
+
+// sleep waits, at most until ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
