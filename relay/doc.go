@@ -7,8 +7,8 @@
 // which confirms the tick for everybody, the owners of the inputs included: until it comes
 // their own input is a guess. A tick closes when every input is there, or at its deadline,
 // which is [Config.Deadline] after it started. It started when the first of its inputs came,
-// but not sooner after the one before than seven eighths of a tick: who runs ahead
-// makes nobody else late. In place of an input that is missing then stands the
+// but not sooner after the one before than 63/64 of a tick, and 7/8 where all were held up: who
+// runs ahead makes nobody else late. In place of an input that is missing then stands the
 // participant's last one in the set, with a mark, for everybody alike; what comes later is
 // dropped. Of a peer that has been silent for PeerTimeout, or has left, nothing is awaited any more:
 // its participants' inputs are zeros, and their status is Replaced.

@@ -284,14 +284,7 @@ func (r *Relay) judgeFinish(passed time.Duration) {
 	}
 	r.finishing += passed
 	if !all {
-		if r.cfg.PeerTimeout != None && r.finishing >= r.cfg.PeerTimeout {
-			for _, l := range r.links {
-				if !l.gone && l.finish == nil {
-					r.say(l, mesh.LeaveHalted, fmt.Sprintf("peer %d has finished at tick %d and this peer plays on", first.peer, first.finish.At))
-					l.gone = true
-				}
-			}
-		}
+		r.tireOf(first)
 		return
 	}
 	if r.judgeLastSums(); r.phase == mesh.Ended {
@@ -304,6 +297,29 @@ func (r *Relay) judgeFinish(passed time.Duration) {
 	}
 	r.payAll()
 	r.end(mesh.ErrFinished, mesh.LeaveFinished, "the match is finished")
+}
+
+// tireOf goes on without those who have come no further for too long since another has
+// finished. Who is behind still gives inputs, although they are late.
+func (r *Relay) tireOf(finished *link) {
+	came := driftback.Tick(0)
+	for _, l := range r.links {
+		if !l.gone && l.finish == nil {
+			came += l.seenTo
+		}
+	}
+	if came != r.finishingTo {
+		r.finishing, r.finishingTo = 0, came
+	}
+	if r.cfg.PeerTimeout == None || r.finishing < r.cfg.PeerTimeout {
+		return
+	}
+	for _, l := range r.links {
+		if !l.gone && l.finish == nil {
+			r.say(l, mesh.LeaveHalted, fmt.Sprintf("peer %d has finished at tick %d and this peer has not", finished.peer, finished.finish.At))
+			l.gone = true
+		}
+	}
 }
 
 // receiveLeave takes that a peer has gone.

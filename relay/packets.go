@@ -131,10 +131,11 @@ func (r *Relay) receiveRun(l *link, run *wire.Run) {
 			return
 		}
 		newest := run.Participant == l.plays[0] && t >= l.seenTo
-		if newest {
+		took := r.set.put(p, t, in, e, r.clock)
+		if newest && took != tooFar {
 			l.seenTo = t + 1
 		}
-		switch r.set.put(p, t, in, e, r.clock) {
+		switch took {
 		case again:
 		case taken:
 			if at, ok := r.set.start(t); newest && ok {

@@ -29,7 +29,10 @@ type Relay struct {
 	clock, given time.Duration
 	polled       bool
 	joinedFor    time.Duration
-	finishing    time.Duration // for how long somebody has finished
+	// finishing is for how long somebody has finished and nobody else has come further, and
+	// finishingTo what all others together have come to.
+	finishing   time.Duration
+	finishingTo driftback.Tick
 
 	terms   mesh.RelayTerms
 	welcome wire.Welcome

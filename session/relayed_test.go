@@ -34,6 +34,7 @@ type relayed struct {
 	owners  []driftback.Peer // by participant
 	delays  []driftback.Tick
 	script  script
+	step    driftback.Step[state, input]
 	sent    script // what the relay is given of it, if that is something else
 	frames  int
 	// plain has the states as ticks begin, by the set, and truth what was raised.
@@ -93,7 +94,7 @@ func newRelayedOf(t testingT, o relaying) *relayed {
 	}
 	n := len(o.owners)
 	m := &relayed{
-		t: t, net: loopback.New(777 + o.seed), script: play(5), owners: o.owners, plain: make([]state, 1),
+		t: t, net: loopback.New(777 + o.seed), script: play(5), step: step, owners: o.owners, plain: make([]state, 1),
 		delays: make([]driftback.Tick, n), lates: make([]uint64, n), gones: make([]uint64, n),
 	}
 	r := o.relay
@@ -177,7 +178,7 @@ func (m *relayed) simulate() {
 		if !m.paused {
 			var pass driftback.Pass
 			pass.Begin(t, statuses)
-			step(&s, in, &pass)
+			m.step(&s, in, &pass)
 			for _, e := range pass.Raised() {
 				m.truth.raised = append(m.truth.raised, session.Report{Kind: session.Happened, Tick: t, Effect: e})
 			}

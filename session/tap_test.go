@@ -66,7 +66,7 @@ func newTappedMatch(t testing.TB, n int, change func(c *session.Config[state, in
 }
 
 // parse reads a packet of these tests.
-func parse(t testing.TB, b []byte) *wire.Packet {
+func parse(t testingT, b []byte) *wire.Packet {
 	t.Helper()
 	var p wire.Packet
 	require.NoError(t, p.Parse(b, stride))
@@ -74,7 +74,7 @@ func parse(t testing.TB, b []byte) *wire.Packet {
 }
 
 // rewrite returns the packet b as change leaves it.
-func rewrite(t testing.TB, b []byte, change func(p *wire.Packet)) []byte {
+func rewrite(t testingT, b []byte, change func(p *wire.Packet)) []byte {
 	t.Helper()
 	p := parse(t, b)
 	change(p)
