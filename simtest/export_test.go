@@ -58,3 +58,13 @@ func (g Game[S, I]) PlantWatch(plant func(self driftback.Peer, c *session.WatchC
 
 // Comes reports whether another process comes in the place of one that is gone.
 func (k Kind) Comes() bool { return kindTraits[k].nature == comes }
+
+// GeneratedKinds is how many kinds a seed can give to whoever does not ask for peers that come back.
+func GeneratedKinds() (n int) {
+	for _, k := range Kinds {
+		if !k.Comes() {
+			n++
+		}
+	}
+	return n
+}

@@ -5,9 +5,7 @@ import "slices"
 // returns lets peers come back as another process, after they have crashed or left, where the
 // shape asks for it. It draws from a sequence of its own.
 func (g *generator) returns() {
-	// A sequence of its own says whether, so that a seed's returns are the same with and without
-	// the shape's word.
-	if d := (&draw{random(g.s.Seed, streamReturns, 1)}); !g.of.Returns && !d.Chance(1, 6) {
+	if !g.of.Returns {
 		return
 	}
 	g.faults = &draw{random(g.s.Seed, streamReturns, 0)}

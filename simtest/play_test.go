@@ -39,7 +39,7 @@ func TestManySeedsBreakNoRuleAndPlayTheSameAgain(t *testing.T) {
 	}
 	// That the matches were hard enough to prove something.
 	for _, k := range simtest.Kinds {
-		// Forty seeds are too few for the rarest, and all for those that have a test of their own.
+		// Forty seeds are too few for the rarest.
 		require.True(t, k.Hostile() || k.Comes() || happened[k] > 0 || testing.Short(), "no %s among %v", k, happened)
 	}
 	require.Greater(t, rollbacks, 50*seeds)

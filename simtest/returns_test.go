@@ -8,7 +8,7 @@ import (
 	"github.com/driftback/driftback/simtest"
 )
 
-func TestPeersComeBackInEveryMatchWhereAShapeAsksForIt(t *testing.T) {
+func TestPeersComeBackWhereAShapeAsksForIt(t *testing.T) {
 	seeds := uint64(200)
 	if testing.Short() {
 		seeds = 40

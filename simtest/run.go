@@ -145,8 +145,7 @@ func CheckScenario[S any, I comparable](g Game[S, I], s Scenario) (Report, error
 // CheckAgain plays a scenario once more and holds that against the report of its first
 // play, which it returns: its violation may be that the second play was another.
 func CheckAgain[S any, I comparable](g Game[S, I], s Scenario, first Report) (Report, error) {
-	// Who comes back is given the state that was made for those who watch, if it is there.
-	if len(s.Watchers) > 0 && s.Seed%2 == 1 && !s.hasNature(comes) {
+	if len(s.Watchers) > 0 && s.Seed%2 == 1 {
 		return checkAloof(g, s, first)
 	}
 	second, err := Play(g, s)

@@ -19,7 +19,7 @@ type Shape struct {
 	// Ticks is how many ticks a match has at least, up to MaxShapeTicks.
 	Ticks int
 	// Returns has peers come back as other processes in every match in which they can;
-	// otherwise they do in one of six of those.
+	// otherwise none does.
 	Returns bool
 }
 

@@ -53,7 +53,7 @@ func TestSomeScenariosAreWatchedAndEveryRuleHolds(t *testing.T) {
 			continue
 		}
 		matches++
-		s.Seed |= 1 // which has it played without them too, unless somebody comes back
+		s.Seed |= 1 // which has it played without them too
 		r, err := simtest.CheckScenario(simtest.Witness(), s)
 		require.NoError(t, err)
 		require.Nil(t, r.Violation, "seed %d: %v", seed, r.Violation)
