@@ -37,22 +37,27 @@ type watcherLook struct {
 	ending time.Duration
 }
 
+// late returns by how much a datagram to or from one who watches is late at the most when nothing
+// befalls it, and delayed by how much more its own faults make that.
+func (w *Watcher) late() Micros { return w.Latency + w.Jitter + w.ReorderBy }
+
+func (w *Watcher) delayed() (by Micros) {
+	for _, f := range w.Faults {
+		by += f.By
+	}
+	return by
+}
+
 // behind returns how long what is there to be fed may take to be run: it comes on the reliable
 // channel, a few times a second, and then a few ticks are run in each frame.
 func (w *watcher[S, I]) behind() time.Duration {
-	late := w.is.Latency + w.is.Jitter + w.is.ReorderBy
-	for _, f := range w.is.Faults {
-		late += f.By
-	}
+	late := w.is.late() + w.is.delayed()
 	return (2*Second + 2*late + 48*w.m.s.slowest()).Duration()
 }
 
 // patience returns how long it may take to be fed by one who can.
 func (w *watcher[S, I]) patience() time.Duration {
-	late := w.is.Latency + w.is.Jitter + w.is.ReorderBy
-	for _, f := range w.is.Faults {
-		late += f.By
-	}
+	late := w.is.late() + w.is.delayed()
 	slow := w.m.s.slowest()
 	return (2*Second + 17*(late+w.m.s.late()) + 64*slow).Duration()
 }
@@ -60,15 +65,13 @@ func (w *watcher[S, I]) patience() time.Duration {
 // settles is when what was sent to a watcher while something befell its links has come: a reliable
 // message is late by a round trip for each time that it was lost.
 func (w *watcher[S, I]) settles() time.Duration {
-	late, bad := w.is.Latency+w.is.Jitter+w.is.ReorderBy, false
+	late, bad := w.is.late(), false
 	for _, o := range w.m.watchers {
 		if o != w && !slices.Contains(w.feeders(), int(o.self)) {
 			continue
 		}
-		for _, f := range o.is.Faults {
-			late += f.By
-			bad = bad || kindTraits[f.Kind].nature == passes
-		}
+		late += o.is.delayed()
+		bad = bad || slices.ContainsFunc(o.is.Faults, func(f Fault) bool { return kindTraits[f.Kind].nature == passes })
 	}
 	if !bad {
 		return w.m.watchQuiet

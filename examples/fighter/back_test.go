@@ -39,11 +39,11 @@ func TestAKilledProcessRejoinsTheMatchAndBothEndEqual(t *testing.T) {
 		}, 2},
 		"the left one again and again, while it comes back": {func(p *command.Process) {
 			p.Says(played)
-			again(p.Seats(2), 0)
+			p.Seats(2).KillEach(0)
 		}, 3},
 		"the right one again and again, while it comes back": {func(p *command.Process) {
 			p.Says(played)
-			again(p.Seats(2), 1)
+			p.Seats(2).KillEach(1)
 		}, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -126,16 +126,6 @@ func TestAPlayerWithAKeyComesBackToTheHostAndTheHostToThePlayer(t *testing.T) {
 	tick, err := strconv.Atoi(host.Says(`(?m)^tick ([0-9]+)`))
 	require.NoError(t, err)
 	require.Greater(t, tick, 150, "the control: it is the match that went on")
-}
-
-// again kills a process, and those that come in its place when they have come further and
-// further.
-func again(s *command.Seats, seat int) {
-	for _, later := range []time.Duration{0, 100 * time.Millisecond, 400 * time.Millisecond} {
-		time.Sleep(later)
-		s.Kill(seat)
-		s.Again(seat)
-	}
 }
 
 const (

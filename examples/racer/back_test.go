@@ -26,12 +26,7 @@ func TestAKilledKartRejoinsTheRaceAndAllEndEqual(t *testing.T) {
 		}, 1},
 		"one again and again, while it comes back": {func(p *command.Process) {
 			p.Says(raced)
-			s := p.Seats(4)
-			for _, later := range []time.Duration{0, 100 * time.Millisecond, 400 * time.Millisecond} {
-				time.Sleep(later)
-				s.Kill(2)
-				s.Again(2)
-			}
+			p.Seats(4).KillEach(2)
 		}, 3},
 		"one after the other": {func(p *command.Process) {
 			p.Says(raced)

@@ -45,5 +45,15 @@ func (s *Seats) Again(seat int) {
 		}
 		return false
 	}, 30*time.Second, time.Millisecond, "no other has been started")
+}
 
+// KillEach kills the child in a seat, and those that come in its place when they have come
+// further and further.
+func (s *Seats) KillEach(seat int) {
+	s.p.t.Helper()
+	for _, later := range []time.Duration{0, 100 * time.Millisecond, 400 * time.Millisecond} {
+		time.Sleep(later)
+		s.Kill(seat)
+		s.Again(seat)
+	}
 }
