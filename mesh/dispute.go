@@ -54,9 +54,10 @@ func (m *Mesh) receiveDisagree(l *link, d wire.Disagree) {
 		return
 	}
 	// It is one more copy of a fingerprint that may have been lost, or of the last
-	// state's, which is compared when this peer has finished too.
+	// state's, which is compared when this peer has finished too. In another view it is that of
+	// another state.
 	f, t := &m.prints, &l.prints
-	if f.every != 0 && d.Tick%f.every == 0 && uint64(d.Tick/f.every)-1 == t.next {
+	if f.every != 0 && l.view.known == m.views.number && d.Tick%f.every == 0 && uint64(d.Tick/f.every)-1 == t.next {
 		m.receiveSums(l, &wire.Packet{Sums: wire.Sums{First: t.next, List: []uint64{d.Sum}}})
 	}
 }

@@ -111,6 +111,14 @@ func (m *Mesh) judgeFinish() {
 			if m.prints.waiting(l, m.finish.msg.At) && l.up && !gone && !tired {
 				return // an earlier tick that differs is the better answer
 			}
+			if l.view.known < m.views.number {
+				// That is the state of a view before this one. It is cut off as it hears of this one,
+				// or says by what it sends that it is in it.
+				if !gone && !tired {
+					return
+				}
+				continue
+			}
 			m.disagree(l, m.finish.msg.At, m.finish.msg.Sum, l.finish.Sum)
 			return
 		}

@@ -209,6 +209,26 @@ func (t *linkPrints) keep(index, sum uint64) {
 	}
 }
 
+// forget drops what has come from an index on.
+func (t *linkPrints) forget(from uint64) {
+	for i, n := from, uint64(len(t.ring)); i < t.compared+n; i++ {
+		t.came[i%n] = false
+	}
+	t.next = min(t.next, from)
+}
+
+// forgetSums drops the fingerprints of states after tick t, as that is where the view that begins
+// differs from the one in which they were taken. Who sent them had confirmed more than the
+// members of the new view have, and is not in it: its match ends as it hears of that.
+func (m *Mesh) forgetSums(t driftback.Tick) {
+	if m.prints.every == 0 {
+		return
+	}
+	for i := range m.links {
+		m.links[i].prints.forget(m.prints.after(t))
+	}
+}
+
 // compareSums compares what both sides have, in order.
 func (m *Mesh) compareSums(l *link) {
 	f, t := &m.prints, &l.prints

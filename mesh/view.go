@@ -150,11 +150,19 @@ func (m *Mesh) install(value wire.Value, by driftback.Peer) {
 		m.end(err, wire.Leave{Reason: LeaveLost, Text: "it was cut off"})
 		return
 	}
+	differs := never
 	for _, c := range value.Cuts {
 		if c.Tick != v.cuts[c.Participant] {
 			v.cuts[c.Participant] = c.Tick
 			m.histories[c.Participant].cut(c.Tick)
+			differs = min(differs, c.Tick)
 		}
+	}
+	for _, j := range value.Joins {
+		differs = min(differs, j.Tick)
+	}
+	if differs != never {
+		m.forgetSums(differs)
 	}
 	for i := range m.links {
 		l := &m.links[i]
