@@ -188,7 +188,6 @@ func (m *Mesh) install(value wire.Value, by driftback.Peer) {
 		m.makeWelcomes(&value)
 	}
 	m.limit()
-	m.fill()
 	m.updateAgreed()
 	m.accuse()
 	m.sendDecisions()

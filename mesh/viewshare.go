@@ -7,7 +7,8 @@ import (
 
 // limit says of every participant up to which tick its inputs count now: all, if it
 // plays; what was held at the promise, if it is frozen; what was accepted; and what
-// it was cut at, until all survivors hold that.
+// it was cut at, until all survivors hold that. What lies beyond the cut is known with it: ticks
+// would be run twice if that came later.
 func (m *Mesh) limit() {
 	v := &m.views
 	for p := range m.histories {
@@ -29,6 +30,7 @@ func (m *Mesh) limit() {
 		}
 		h.setLimit(limit)
 	}
+	m.fill()
 }
 
 // fill gives participants that were cut neutral inputs for as far as others play.
