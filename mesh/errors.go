@@ -159,7 +159,8 @@ type LostError struct {
 	// Alone: the others that were left would have gone on without it, and were too few.
 	Alone bool
 	// Undecided is for how long nothing has come of what those that are there had begun to
-	// decide about who plays on. 0: it is because of Peer itself.
+	// decide about who plays on: whoever is lost may have agreed to something that those that are left
+	// cannot. 0: it is because of Peer itself.
 	Undecided time.Duration
 }
 

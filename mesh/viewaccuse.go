@@ -77,11 +77,15 @@ func (m *Mesh) judgeWaiting(passed time.Duration) {
 	}
 }
 
-// endLost ends the match because too few are left to go on.
+// endLost ends the match because too few are left to go on, or because they come to no decision.
 func (m *Mesh) endLost() {
 	for i := range m.links {
 		if l := &m.links[i]; !l.view.cut && (m.views.silent.Has(l.peer) || l.view.left && l.view.told == nil) {
-			m.end(m.lost(l), wire.Leave{Reason: LeaveLost, Text: fmt.Sprintf("it lost peer %d", l.peer)})
+			err := m.lost(l)
+			if m.majority(m.views.members &^ (m.views.silent | m.views.gone)) {
+				err.Undecided = m.views.waited
+			}
+			m.end(err, wire.Leave{Reason: LeaveLost, Text: fmt.Sprintf("it lost peer %d", l.peer)})
 			return
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/transport"
 	"github.com/driftback/driftback/wire"
 )
 
@@ -217,6 +218,19 @@ func TestAPromiseOfWhichNothingComesEndsTheMatchByName(t *testing.T) {
 	require.Less(t, lost.Silence, 5*frame)
 	require.GreaterOrEqual(t, lost.Undecided, 2*time.Second)
 	require.ErrorContains(t, a.mesh.Err(), "nothing has come of what was begun to decide about who plays on")
+}
+
+func TestAMajorityThatComesToNoDecisionSaysSo(t *testing.T) {
+	m := lost(t, 4, 3)
+	for _, s := range m.seats[1:3] {
+		s.refuses = transport.ErrFull // nobody agrees to anything, and their inputs come
+	}
+	m.turns(200)
+	var lost *LostError
+	require.ErrorAs(t, m.seats[0].mesh.Err(), &lost)
+	require.EqualValues(t, 3, lost.Peer)
+	require.Positive(t, lost.Undecided)
+	require.NotContains(t, lost.Error(), "no majority")
 }
 
 func TestADecisionIsReachedOverLinksThatAreSlowerThanARound(t *testing.T) {

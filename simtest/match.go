@@ -59,8 +59,9 @@ type match[S any, I comparable] struct {
 	causes        []cause
 	thin          []pair        // the lines that may be too slow for what is sent
 	starved       time.Duration // after what time the match was given up because of them
-	// joined: everybody has begun to play; muddled: somebody was lost before that.
-	joined, muddled bool
+	// joined: everybody has begun to play; muddled: somebody was lost before that; tangled: somebody
+	// was lost while others may have been deciding, so that nobody knows what it had agreed to.
+	joined, muddled, tangled bool
 	// disturbing is how many faults that pass are on, and disturbed when the last one ended.
 	disturbing    int
 	disturbed     time.Duration

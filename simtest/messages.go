@@ -17,9 +17,9 @@ type letter struct {
 	hash uint64
 	size int
 	at   time.Duration
-	// link is how often the link had been down when it was sent. What is on its way when a
-	// link goes down is lost. heard is how often its sender had been told so: what it still
-	// sends before it knows is lost too.
+	// link is how often the link had been down as its sender looked last before it sent it. What is
+	// on its way when a link goes down is lost. heard is how often its sender had been told so: what
+	// it still sends before it knows is lost too.
 	link, heard int
 }
 
@@ -33,7 +33,9 @@ type mail struct {
 	// told is how often the receiver was told that the link went down since the turn in which it
 	// read one, that turn included, and now how often in this turn.
 	told, now int
-	heard     int // how often the sender was told
+	// link and heard are how often the link had been down in the sender's last turn, and how often the
+	// sender was told.
+	link, heard int
 }
 
 // generateMessages has the games of some scenarios send messages.
@@ -71,7 +73,7 @@ func (p *peer[S, I]) write() {
 		p.checkUnsent(to, len(data), err)
 		return
 	}
-	box.sent = append(box.sent, letter{hash: xxh3.Hash(data), size: len(data), at: m.net.Now(), link: m.links[p.self][to], heard: box.heard})
+	box.sent = append(box.sent, letter{hash: xxh3.Hash(data), size: len(data), at: m.net.Now(), link: box.link, heard: box.heard})
 }
 
 // checkUnsent judges why a message could not be sent.
@@ -104,6 +106,7 @@ func (p *peer[S, I]) checkMessages(r *session.Result) {
 	}
 	for q := range m.mail {
 		m.mail[q][p.self].now = 0
+		m.mail[p.self][q].link = m.links[p.self][q]
 	}
 	for _, e := range r.Events {
 		if e.Kind == session.PeerDown && int(e.Peer) < len(m.peers) {
