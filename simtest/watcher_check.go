@@ -130,9 +130,9 @@ func (w *watcher[S, I]) checkOrder(r *session.Result, before driftback.Tick) {
 	w.next, w.confirmed = r.Tick, r.Confirmed
 }
 
-// mayHurry reports whether it may know that nothing more comes: then it runs all.
+// mayHurry reports whether it may know, or think, that nothing more comes: then it runs all.
 func (w *watcher[S, I]) mayHurry() bool {
-	if w.disturbed || w.m.ended > 0 || w.m.over {
+	if w.disturbed || w.m.ended > 0 || w.m.over || slices.ContainsFunc(w.feeders(), w.excused) {
 		return true
 	}
 	for _, p := range w.m.peers {
@@ -249,10 +249,10 @@ func (w *watcher[S, I]) noFeederWrongly(err error) string {
 	if w.disturbed || strings.Contains(err.Error(), "its states cannot be handed over") && (m.every == 0 || !handsOver[S]()) {
 		return ""
 	}
-	if w.owed && !m.crashed(w.owes) {
+	if w.owed && !m.crashed(w.owes) && !m.cutShort(w.owes) {
 		return "who fed it has finished, and it has not seen that"
 	}
-	if w.strayed() {
+	if w.strayed() || w.wordsAreSlow() {
 		return ""
 	}
 	for _, f := range w.feeders() {
@@ -321,6 +321,12 @@ func (m *match[S, I]) owe(by driftback.Peer) {
 			w.owed, w.owes = true, by
 		}
 	}
+}
+
+// cutShort reports whether a fault of its own may have kept one who watches from saying all to whom
+// it feeds.
+func (m *match[S, I]) cutShort(p driftback.Peer) bool {
+	return p >= FirstWatcher && m.watchers[p-FirstWatcher].disturbed
 }
 
 // crashed reports whether a peer, who may watch, has crashed: what it had not sent yet nobody

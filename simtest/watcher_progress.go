@@ -62,6 +62,13 @@ func (w *watcher[S, I]) patience() time.Duration {
 	return (2*Second + 17*(late+w.m.s.late()) + 64*slow).Duration()
 }
 
+// wordsAreSlow reports whether what is said reliably may be under way for longer than the watcher
+// waits: it is late by a round trip for each time that it was lost, eight times at the most.
+func (w *watcher[S, I]) wordsAreSlow() bool {
+	late := w.is.late() + w.is.delayed()
+	return w.is.Loss > 0 && (17*late).Duration() > w.m.s.watchTimeout()
+}
+
 // settles is when what was sent to a watcher while something befell its links has come: a reliable
 // message is late by a round trip for each time that it was lost.
 func (w *watcher[S, I]) settles() time.Duration {
