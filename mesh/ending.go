@@ -198,6 +198,7 @@ func (m *Mesh) end(err error, leave wire.Leave) {
 	m.phase, m.err = Ended, err
 	leave.Tick = m.Confirmed()
 	leave.Text = Sendable(leave.Text)
+	m.parting = leave
 	m.sendOwed()
 	for i := range m.links {
 		if l := &m.links[i]; l.up && !l.view.cut && !m.sendControl(l, leave) {
@@ -205,6 +206,9 @@ func (m *Mesh) end(err error, leave wire.Leave) {
 		}
 	}
 }
+
+// Parting is what the others were told as the match ended for this peer.
+func (m *Mesh) Parting() wire.Leave { return m.parting }
 
 // Sendable cuts a text to what a Leave may carry.
 func Sendable(text string) string {

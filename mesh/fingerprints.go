@@ -209,8 +209,10 @@ func (t *linkPrints) keep(index, sum uint64) {
 	}
 }
 
-// forget drops what has come from an index on.
+// forget drops what has come from an index on and was not compared. A peer that has been let in
+// may begin beyond that.
 func (t *linkPrints) forget(from uint64) {
+	from = max(from, t.compared)
 	for i, n := from, uint64(len(t.ring)); i < t.compared+n; i++ {
 		t.came[i%n] = false
 	}

@@ -72,6 +72,7 @@ type Mesh struct {
 	start        startState
 	prints       fingerprints
 	finish       finishState
+	parting      wire.Leave     // what the others were told as it ended
 	last         driftback.Tick // where this peer is going to finish; 0: not known
 	dispute      dispute
 	views        views

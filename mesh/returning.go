@@ -176,6 +176,8 @@ func (m *Mesh) receiveReturning(l *link, msg transport.Message) (taken bool) {
 		if !l.view.fresh {
 			return false
 		}
+		m.refuse(Early) // others have let it in, and this peer has not heard of that: it says so again
+		return true
 	}
 	m.handOn(l, msg)
 	return true

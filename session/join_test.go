@@ -660,3 +660,31 @@ func TestWhetherWhoIsLostMayReturnIsAlikeOnEveryPeer(t *testing.T) {
 	require.Equal(t, session.MismatchError{Peer: 1, Setting: "when a peer is lost", Ours: "play on", Theirs: "play on, and let it return"}, *mismatch)
 	require.ErrorIs(t, errs[1], session.ErrRefused)
 }
+
+// One that has been let in plays, and says what it confirms, from some ticks later on. A cut that
+// comes before those takes nothing of that back.
+func TestOthersAreLostBeforeWhoWasLetInPlays(t *testing.T) {
+	m := newReturnMatch(t, 5, func(c *session.Config[state, input]) {
+		c.PredictionWindow, c.JoinTimeout, c.InputDelay = session.None, 8*time.Second, max(1, 2-2*int(c.Self))
+	})
+	m.impair(loopback.Impairment{Jitter: 10 * ms})
+	m.runUntil(20)
+	crash := func(p *peer, frames int) {
+		p.crash()
+		p.dead, p.asleep = true, true
+		m.run(frames)
+	}
+	crash(m.peers[3], 67)
+	m.peers[3].end.Crash()
+	m.comeBack(3, nil)
+	m.run(1)
+	crash(m.peers[4], 85)
+	crash(m.peers[1], 8)
+	m.run(600)
+	require.Len(t, m.awake(), 3)
+	m.requireNoErrors()
+	before := m.peers[0].confirmed
+	m.run(100)
+	require.GreaterOrEqual(t, m.peers[0].confirmed, before+50, "the others are lost, and those three go on")
+	m.requireOneView()
+}

@@ -135,10 +135,10 @@ func (m *Lockstep[S, I]) endFeed() {
 		m.archive()
 		sum, hasSum := m.sum(m.loop.State())
 		w.feeder.Finish(m.finishAt, sum, hasSum)
-	case errors.Is(m.err, ErrLeft):
-		w.feeder.End(mesh.LeaveLeft, "it left")
 	default:
-		w.feeder.End(mesh.LeaveHalted, m.err.Error())
+		// One who is coming back may be let in and not know it yet: it is told what players are.
+		leave := m.mesh.Parting()
+		w.feeder.End(leave.Reason, leave.Text)
 	}
 }
 

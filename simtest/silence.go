@@ -66,8 +66,8 @@ func (m *match[S, I]) lostWrongly(self driftback.Peer, err error) string {
 		return m.mustGoOn(self) // what was begun to be decided while others were lost may come to no end
 	}
 	least := m.s.silence()
-	if m.lives[lost.Peer] > 0 {
-		least -= m.outlook.patience // what comes from a process that is not yet let in is no word of the match's
+	if m.lives[lost.Peer] > 0 || m.lives[self] > 0 {
+		least -= m.outlook.patience // what comes from a process that is not yet let in, or to it, is no word of the match's
 	}
 	if heard := p.silent[lost.Peer]; heard < least {
 		return fmt.Sprintf("it had listened to peer %d in vain for only %v of %v", lost.Peer, heard, m.s.silence())

@@ -246,13 +246,13 @@ func (w *watcher[S, I]) checkEnd(err error) {
 // does, or could.
 func (w *watcher[S, I]) noFeederWrongly(err error) string {
 	m := w.m
-	if w.disturbed || strings.Contains(err.Error(), "its states cannot be handed over") && (m.every == 0 || !handsOver[S]()) {
+	if w.disturbed || w.wordsAreSlow() || strings.Contains(err.Error(), "its states cannot be handed over") && (m.every == 0 || !handsOver[S]()) {
 		return ""
 	}
 	if w.owed && !m.crashed(w.owes) && !m.cutShort(w.owes) {
 		return "who fed it has finished, and it has not seen that"
 	}
-	if w.strayed() || w.wordsAreSlow() {
+	if w.strayed() {
 		return ""
 	}
 	for _, f := range w.feeders() {
