@@ -2,6 +2,7 @@ package simtest
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -63,6 +64,13 @@ func (s *Scenario) validateReturns() error {
 		return errors.New("simtest: rejoin is set: it needs playOn, and a fingerprintEvery that is not -1")
 	case s.PauseEvery > 0 || s.DelayEvery > 0 || s.MessageEvery > 0 || s.EffectTolerance > 0 || s.HaltAtLimit:
 		return errors.New("simtest: rejoin is set, and pauseEvery, delayEvery, messageEvery, effectTolerance or haltAtLimit: what comes of both together is not judged")
+	}
+	for _, f := range s.Faults {
+		// It may die before anybody has heard that it has halted the match, and come back to one that goes on.
+		again := func(c Fault) bool { return kindTraits[c.Kind].nature == comes && slices.Contains(f.From, c.From[0]) }
+		if f.Kind == Halt && slices.ContainsFunc(s.Faults, again) {
+			return fmt.Errorf("simtest: peer %d halts the match, and comes back to it: one of them is allowed", f.From[0])
+		}
 	}
 	return nil
 }

@@ -135,6 +135,10 @@ func TestAScenarioOutOfItsBoundsIsRefusedInASentence(t *testing.T) {
 			s.PeerTimeout = simtest.MinPeerTimeout
 			fault(simtest.Fault{Kind: simtest.Crash, From: []int{0, 1}})(s)
 		},
+		"peer 0 halts the match, and comes back to it": func(s *simtest.Scenario) {
+			s.PlayOn, s.Rejoin, s.PeerTimeout = true, true, 3*simtest.Second
+			s.Faults = []simtest.Fault{{Kind: simtest.Halt, From: []int{0}, At: simtest.Second}, {Kind: simtest.Restart, From: []int{0}, At: simtest.Second, For: simtest.Second}}
+		},
 		"the number of faults is 65: from 0 to 64 are allowed": func(s *simtest.Scenario) { s.Faults = make([]simtest.Fault, 65) },
 	} {
 		t.Run(want, func(t *testing.T) {

@@ -97,7 +97,8 @@ func (w *watcher[S, I]) skips(t, now driftback.Tick) bool {
 			ran++
 		}
 	}
-	return t > w.next && t <= now && ran < int(now-w.next)
+	// It may have been paused all that time; but nobody runs so many ticks in a turn, paused or not.
+	return t > w.next && t <= now && (ran < int(now-w.next) || now > w.next+session.DefaultCatchUp)
 }
 
 // begins notes that the feed begins at a tick.

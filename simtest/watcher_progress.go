@@ -51,8 +51,7 @@ func (w *Watcher) delayed() (by Micros) {
 // behind returns how long what is there to be fed may take to be run: it comes on the reliable
 // channel, a few times a second, and then a few ticks are run in each frame.
 func (w *watcher[S, I]) behind() time.Duration {
-	late := w.is.late() + w.is.delayed()
-	return (2*Second + 2*late + 48*w.m.s.slowest()).Duration()
+	return (2*Second + w.word() + 48*w.m.s.slowest()).Duration()
 }
 
 // patience returns how long it may take to be fed by one who can.
@@ -62,12 +61,18 @@ func (w *watcher[S, I]) patience() time.Duration {
 	return (2*Second + 17*(late+w.m.s.late()) + 64*slow).Duration()
 }
 
-// wordsAreSlow reports whether what is said reliably may be under way for longer than the watcher
-// waits: it is late by a round trip for each time that it was lost, eight times at the most.
-func (w *watcher[S, I]) wordsAreSlow() bool {
+// word returns for how long what is said reliably, and the answer, may be under way: it is late by a
+// round trip for each time that it was lost, eight times at the most.
+func (w *watcher[S, I]) word() Micros {
 	late := w.is.late() + w.is.delayed()
-	return w.is.Loss > 0 && (17*late).Duration() > w.m.s.watchTimeout()
+	if w.is.Loss > 0 {
+		return 17 * late
+	}
+	return 2 * late
 }
+
+// wordsAreSlow reports whether that may be longer than the watcher waits.
+func (w *watcher[S, I]) wordsAreSlow() bool { return w.word().Duration() > w.m.s.watchTimeout() }
 
 // settles is when what was sent to a watcher while something befell its links has come: a reliable
 // message is late by a round trip for each time that it was lost.
