@@ -59,6 +59,8 @@ var floors = map[string]floor{
 	"simtest/internal/files": {},
 	"internal/commit":        {},
 	"internal/cmdline":       {},
+	// The clock of a relay in a process.
+	"internal/carry": {imports: []string{"", "relay"}},
 	// The one room of simtest with threads and a clock, and its command line.
 	"simtest/soak": {imports: []string{"", "rng", "simtest", "simtest/internal/files", "internal/commit"}},
 	"simtest/soak/command": {imports: []string{
