@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -102,5 +101,9 @@ func requireAllEnd(t *testing.T, p *command.Process, karts, tick int) {
 	for _, sum := range sums {
 		require.Equal(t, sums[0][1], sum[1])
 	}
-	require.Contains(t, p.Stdout.String(), fmt.Sprintf("The %d agree.", karts))
+	all := strconv.Itoa(karts)
+	if karts == 2 {
+		all = "two"
+	}
+	require.Contains(t, p.Stdout.String(), "The "+all+" agree.")
 }

@@ -64,6 +64,9 @@ func TestABadCommandLineInAnotherProcessIsOneSentence(t *testing.T) {
 		"nobody between":  {[]string{"-karts", "2", "-block", "1-2"}, `-block "1-2": nobody has a direct link with both 1 and 2`},
 		"block of a host": {[]string{"host", "-block", "1-2"}, "-block"},
 		"karts of a host": {[]string{"host", "-karts", "4"}, "-karts"},
+		"relay of a host": {[]string{"host", "-relay"}, "-relay"},
+		"no direct link":  {[]string{"-relay", "-block", "1-2"}, "-relay and -block: through a relay no two players have a direct link"},
+		"back to a relay": {[]string{"-relay", "-back"}, "-relay and -back: through a relay nobody comes back to a match yet"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := start(t, c.args...)
@@ -78,12 +81,15 @@ func TestAnInterruptInAnotherProcessLeavesNothingRunning(t *testing.T) {
 	for name, c := range map[string]struct {
 		signal os.Signal
 		status int
+		more   []string
 	}{
-		"interrupted": {os.Interrupt, arena.ExitInterrupted},
-		"killed":      {os.Kill, -1},
+		"interrupted":          {os.Interrupt, arena.ExitInterrupted, []string{"-karts", "5"}},
+		"killed":               {os.Kill, -1, []string{"-karts", "5"}},
+		"interrupted, relayed": {os.Interrupt, arena.ExitInterrupted, []string{"-relay"}},
+		"killed, relayed":      {os.Kill, -1, []string{"-relay"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := start(t, "-headless", "-karts", "5")
+			p := start(t, append([]string{"-headless"}, c.more...)...)
 			p.Says(`(?m)^tick [^0]`)
 			pids := p.Children()
 			require.Len(t, pids, 5)

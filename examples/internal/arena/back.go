@@ -179,4 +179,5 @@ func (p *peer[S, I]) startAnew(err error) error {
 func (p *peer[S, I]) anew() {
 	p.strip, p.rate, p.pausedBy = page.Strip{}, rate{}, page.Nobody
 	p.back.met, p.back.played = false, false
+	p.before = nil
 }
