@@ -61,6 +61,8 @@ var floors = map[string]floor{
 	"internal/cmdline":       {},
 	// The clock of a relay in a process.
 	"internal/carry": {imports: []string{"", "relay"}},
+	// How tests wait for a network.
+	"internal/waittest": {imports: []string{"transport"}},
 	// The one room of simtest with threads and a clock, and its command line.
 	"simtest/soak": {imports: []string{"", "rng", "simtest", "simtest/internal/files", "internal/commit"}},
 	"simtest/soak/command": {imports: []string{

@@ -9,13 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/driftback/driftback/examples/internal/arena"
+	"github.com/driftback/driftback/examples/internal/arenatest"
 	"github.com/driftback/driftback/examples/internal/command"
 )
 
 func TestKartsInAnotherProcessRaceThroughARelayAndAgree(t *testing.T) {
 	t.Parallel()
 	p := start(t, "-headless", "-relay", "-ticks", "420", "-rate", "120", "-seed", "3", "-link", "latency=20ms,jitter=5ms,loss=5%")
-	requireAllEnd(t, p, 4, 420)
+	arenatest.RequireAllEnd(t, p, 4, 420)
 	require.Contains(t, p.Stdout.String(), "racing", "it was more than a countdown")
 	require.Regexp(t, `rollbacks [^0]`, p.Stdout.String(), "the links were bad enough for rollbacks")
 	require.Len(t, sent(t, p, "its one link, to the relay"), 4)
@@ -28,7 +29,7 @@ func TestWhatAKartInAnotherProcessSendsToTheRelayDoesNotGrowWithTheKarts(t *test
 	t.Parallel()
 	race := func(karts int, over string, more ...string) (packets, each float64) {
 		p := start(t, append([]string{"-headless", "-karts", strconv.Itoa(karts), "-ticks", "150", "-link", "latency=10ms"}, more...)...)
-		requireAllEnd(t, p, karts, 150)
+		arenatest.RequireAllEnd(t, p, karts, 150)
 		var bytes float64
 		for _, f := range sent(t, p, over) {
 			packets, bytes = packets+f[1]/float64(karts), bytes+f[0]/float64(karts)
@@ -70,7 +71,7 @@ func TestThoseWhoAreLeftInAnotherProcessRaceOnThroughTheRelay(t *testing.T) {
 		t.Run(fmt.Sprint(karts), func(t *testing.T) {
 			t.Parallel()
 			p := start(t, "-headless", "-relay", "-karts", strconv.Itoa(karts), "-ticks", "600", "-link", "latency=10ms")
-			p.Says(raced)
+			p.Says(arenatest.Played)
 			p.Seats(karts + 1).Kill(1)
 			require.Equal(t, arena.ExitFailed, p.End())
 			p.OneSentence("racer", "not everybody finished: the kart 2: its process ended: signal: killed")
@@ -89,7 +90,7 @@ func TestThoseWhoAreLeftInAnotherProcessRaceOnThroughTheRelay(t *testing.T) {
 func TestWithoutTheRelayInAnotherProcessNobodyRacesOn(t *testing.T) {
 	t.Parallel()
 	p := start(t, "-headless", "-relay", "-link", "latency=10ms")
-	p.Says(raced)
+	p.Says(arenatest.Played)
 	p.Seats(5).Kill(4)
 	require.Equal(t, arena.ExitFailed, p.End())
 	p.OneSentence("racer", "the relay: its process ended: signal: killed; ")
