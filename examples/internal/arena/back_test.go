@@ -22,13 +22,17 @@ type hall struct {
 	peers []*peer[tally, pressed] // nil: it has died
 	ends  []error
 	last  []session.Result
+	// held is in how many frames a player has one turn, where its machine is busy; 0: in each.
+	held   []int
+	frames int
+	tries  int // the most that a player has begun anew in a row
 }
 
 func newHall(t *testing.T, g *Game[tally, pressed], o options) *hall {
 	t.Helper()
 	o.rate, o.delay, o.window, o.headless, o.back = 60, 2, session.DefaultWindow, o.ticks > 0, true
 	o.wait, o.grace = time.Minute, 10*time.Second
-	h := &hall{t: t, game: g, o: o, net: loopback.New(5), peers: make([]*peer[tally, pressed], o.players), ends: make([]error, o.players), last: make([]session.Result, o.players)}
+	h := &hall{t: t, game: g, o: o, net: loopback.New(5), peers: make([]*peer[tally, pressed], o.players), ends: make([]error, o.players), last: make([]session.Result, o.players), held: make([]int, o.players)}
 	for i := range h.peers {
 		for j := range h.peers {
 			if i != j {
@@ -63,12 +67,14 @@ func (h *hall) kill(seat int) {
 func (h *hall) run(frames int) {
 	for range frames {
 		h.net.Advance(time.Second / 60)
+		h.frames++
 		for i, p := range h.peers {
-			if p == nil || h.ends[i] != nil {
+			if p == nil || h.ends[i] != nil || h.frames%max(h.held[i], 1) != 0 {
 				continue
 			}
 			r, ready, err := p.turn(h.net.Now())
 			h.last[i], h.ends[i] = r, p.over(err, ready)
+			h.tries = max(h.tries, p.back.tries)
 		}
 	}
 }
@@ -134,6 +140,31 @@ func TestAProcessMayDieWheneverAndThePlayersMeetAllTheSame(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What a player says and that it has hung up then come in one turn.
+func TestAProcessMayDieWheneverOnABusyMachine(t *testing.T) {
+	most := map[int]int{}
+	for frame := 0; frame < 60; frame += 2 {
+		for _, seat := range []int{0, 1} {
+			for _, held := range []int{2, 3, 5, 7, 12} {
+				t.Run(fmt.Sprintf("seat %d at frame %d, held up for %d", seat, frame, held), func(t *testing.T) {
+					h := newHall(t, picking(), options{players: 2, ticks: 500})
+					h.run(frame)
+					h.kill(seat)
+					h.run(30)
+					h.start(seat)
+					h.held[1-seat], h.held[seat] = held, 2
+					h.run(300)
+					h.held[0], h.held[1] = 0, 0
+					h.until("they play", plays)
+					h.requireOneEnd()
+					most[h.tries]++
+				})
+			}
+		}
+	}
+	t.Log(most)
 }
 
 // Of a match for more there is nothing to choose, and a majority of those that are left goes on.
