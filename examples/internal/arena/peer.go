@@ -210,6 +210,9 @@ func (p *peer[S, I]) without(end driftback.Tick) (words string) {
 // end ready says that both sides are.
 func (p *peer[S, I]) turn(now time.Duration) (r session.Result, ready bool, err error) {
 	switch {
+	case p.back.rest > 0:
+		r, err = p.resting()
+		return r, false, err
 	case p.coming != nil:
 		r, err = p.comeBack(now)
 	case p.choosing != nil:
