@@ -13,21 +13,11 @@ import (
 )
 
 // maxTries is how often in a row a player begins anew when nothing is played in between.
-const maxTries = 16
+const maxTries = 8
 
 // maxJoins is how often a player that is new follows another into a match before it waits for
-// the other to come and choose. The first of two does so only once: where both are new, each
-// could follow in turn to where the other has just been.
+// the other to come and choose.
 const maxJoins = 3
-
-// mayFollow reports whether a player follows another into a match: only a process that is new does.
-func (p *peer[S, I]) mayFollow() bool {
-	most := maxJoins
-	if p.self == 0 {
-		most = 1
-	}
-	return !p.back.known && p.back.joins < most
-}
 
 // back is what a player knows about processes that were started anew, its own among them.
 type back struct {
@@ -113,7 +103,9 @@ func (p *peer[S, I]) after(err error) next {
 			return meetAgain
 		}
 		return nothing
-	case p.otherwise(err) && p.choosing != nil && p.mayFollow(): // the other plays, or is about to
+	case p.otherwise(err) && p.choosing != nil && !p.back.known && p.back.joins < maxJoins:
+		// The other plays, or is about to. Only a process that is new follows, and does not for
+		// ever: otherwise each could follow where the other was.
 		p.back.joins++
 		return joinAgain
 	case p.otherwise(err), p.mistaken(err):

@@ -142,29 +142,33 @@ func TestAProcessMayDieWheneverAndThePlayersMeetAllTheSame(t *testing.T) {
 	}
 }
 
-// What a player says and that it has hung up then come in one turn.
+// On a busy machine all that a player says, that it has hung up, and that it has come again, may
+// be heard in one turn.
 func TestAProcessMayDieWheneverOnABusyMachine(t *testing.T) {
-	most := map[int]int{}
-	for frame := 0; frame < 60; frame += 2 {
+	again := 0
+	for frame := 0; frame < 60; frame += 3 {
 		for _, seat := range []int{0, 1} {
-			for _, held := range []int{2, 3, 5, 7, 12} {
-				t.Run(fmt.Sprintf("seat %d at frame %d, held up for %d", seat, frame, held), func(t *testing.T) {
+			for _, held := range [][]int{{1, 12}, {2, 6}, {12, 6}, {12, 12}} {
+				t.Run(fmt.Sprintf("seat %d at frame %d, a turn in %d frames", seat, frame, held), func(t *testing.T) {
 					h := newHall(t, picking(), options{players: 2, ticks: 500})
+					h.held = []int{held[seat], held[1-seat]}
 					h.run(frame)
 					h.kill(seat)
-					h.run(30)
+					h.run(7)
 					h.start(seat)
-					h.held[1-seat], h.held[seat] = held, 2
 					h.run(300)
-					h.held[0], h.held[1] = 0, 0
+					h.held = []int{1, 1}
 					h.until("they play", plays)
 					h.requireOneEnd()
-					most[h.tries]++
+					require.LessOrEqual(t, h.tries, maxTries/2, "it is not a matter of luck")
+					if h.tries > 1 {
+						again++
+					}
 				})
 			}
 		}
 	}
-	t.Log(most)
+	require.Positive(t, again, "the control: some have missed each other")
 }
 
 // Of a match for more there is nothing to choose, and a majority of those that are left goes on.
