@@ -25,8 +25,8 @@ type back struct {
 	// who is lost is lost.
 	reopen func() (transport.Transport, error)
 	tries  int
-	next   next // what it begins with, once it has rested
-	rest   int  // for how many turns it still does nothing
+	next   next       // what it begins with, once it has rested
+	rest   int        // for how many turns it still does nothing
 	joins  int        // how often it has taken the other for one who plays
 	known  bool       // it has met the others
 	met    bool       // and in this session
