@@ -79,6 +79,7 @@ func TestABadCommandLineInAnotherProcessIsOneSentence(t *testing.T) {
 }
 
 func TestAnInterruptInAnotherProcessLeavesNothingRunning(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		signal os.Signal
 		status int
@@ -90,6 +91,7 @@ func TestAnInterruptInAnotherProcessLeavesNothingRunning(t *testing.T) {
 		"killed, relayed":      {os.Kill, -1, []string{"-relay"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := start(t, append([]string{"-headless"}, c.more...)...)
 			p.Says(arenatest.Played)
 			pids := p.Children()

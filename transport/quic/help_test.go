@@ -20,7 +20,6 @@ const patience = waittest.Patience
 var (
 	await = waittest.Message[Counts]
 	until = waittest.Until
-	pause = waittest.Pause
 )
 
 func newIdentity(t testing.TB) *identity.Identity {
