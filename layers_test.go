@@ -59,6 +59,10 @@ var floors = map[string]floor{
 	"simtest/internal/files": {},
 	"internal/commit":        {},
 	"internal/cmdline":       {},
+	// The clock of a relay in a process.
+	"internal/carry": {imports: []string{"", "relay"}},
+	// How tests wait for a network.
+	"internal/waittest": {imports: []string{"transport"}},
 	// The one room of simtest with threads and a clock, and its command line.
 	"simtest/soak": {imports: []string{"", "rng", "simtest", "simtest/internal/files", "internal/commit"}},
 	"simtest/soak/command": {imports: []string{

@@ -73,6 +73,13 @@ type source struct {
 	greeted bool
 }
 
+// differs reports whether it has said that it is in another match. Its link may go down at once
+// then, and there is nothing to hope for until it comes up again.
+func (s *source) differs() bool {
+	m := (*mesh.MismatchError)(nil)
+	return errors.As(s.gone, &m)
+}
+
 // Beginning is where a feed begins, if it does not go on from what there is.
 type Beginning struct {
 	// Tick is its first tick. At tick 0 the state is what the game starts from, with
@@ -274,7 +281,7 @@ func (f *Follower) ask(passed time.Duration) {
 		i := (f.at + 1 + n) % len(f.sources)
 		s := &f.sources[i]
 		if !s.up || s.gone != nil {
-			hope = hope || !s.up
+			hope = hope || !s.up && !s.differs()
 			continue
 		}
 		if f.cfg.Introduced != nil && !f.cfg.Introduced(s.peer) {

@@ -121,3 +121,32 @@ func TestAPlayerThatComesBackWaitsWhileAnotherFeedsIt(t *testing.T) {
 	}
 	p.requireAlike()
 }
+
+// What a feeder says and that its link has gone down may be heard in one turn.
+func TestAFeederOfAnotherMatchIsNotHopedForUntilItComesUpAgain(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		p, _ := newReturning(t, 0)
+		b, err := wire.AppendControl(nil, wire.Hello{Match: 8, Nonce: 1})
+		require.NoError(t, err)
+		hear := func(kind transport.Kind, b []byte) {
+			p.follower.Receive(transport.Message{Kind: kind, From: 0, Data: b})
+		}
+		hear(transport.Reliable, b)
+		hear(transport.Down, nil)
+		if again {
+			hear(transport.Up, nil) // it may be another process
+		}
+		p.follower.Poll(0)
+		if again {
+			require.NoError(t, p.follower.Err())
+			continue
+		}
+		require.ErrorIs(t, p.follower.Err(), feed.ErrNoFeeder)
+		differs := (*mesh.MismatchError)(nil)
+		require.ErrorAs(t, p.follower.Err(), &differs)
+	}
+	p, _ := newReturning(t, 0)
+	p.follower.Receive(transport.Message{Kind: transport.Down, From: 0})
+	p.follower.Poll(0)
+	require.NoError(t, p.follower.Err(), "the control: one that has said nothing is hoped for")
+}

@@ -3,21 +3,27 @@ package natpunch
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/identity"
+	"github.com/driftback/driftback/internal/waittest"
 	"github.com/driftback/driftback/signalling"
 	"github.com/driftback/driftback/transport"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience bounds every wait of a test.
-const patience = 20 * time.Second
+// patience bounds every wait of a test over real sockets.
+const patience = waittest.Patience
+
+var (
+	await = waittest.Message[Counts]
+	until = waittest.Until
+	pause = waittest.Pause
+)
 
 func newIdentity(t testing.TB) *identity.Identity {
 	t.Helper()
@@ -83,39 +89,6 @@ func (m *match) meet() {
 			await(m.t, end, transport.Up)
 		}
 	}
-}
-
-// await asks a transport for messages until one is of a kind, and returns it with
-// its data copied. Others on the way are dropped.
-func await(t testing.TB, tr *Transport, kind transport.Kind) transport.Message {
-	t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); {
-		m, ok := tr.Receive()
-		if !ok {
-			pause()
-			continue
-		}
-		if m.Kind == kind {
-			m.Data = append([]byte(nil), m.Data...)
-			return m
-		}
-	}
-	require.FailNow(t, "nothing of the kind came", "peer %d waited %v for %v; its counts: %+v", tr.self, patience, kind, tr.Counts())
-	return transport.Message{}
-}
-
-// pause lets the network work, between two looks at what it has brought.
-func pause() { time.Sleep(200 * time.Microsecond) }
-
-// until waits for a condition.
-func until(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); pause() {
-		if ok() {
-			return
-		}
-	}
-	require.FailNow(t, "it did not happen", what)
 }
 
 // path returns the path of one peer to another.

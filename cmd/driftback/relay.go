@@ -7,27 +7,17 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
-	"time"
 
 	"github.com/urfave/cli/v3"
 
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/identity"
+	"github.com/driftback/driftback/internal/carry"
 	"github.com/driftback/driftback/internal/cmdline"
 	"github.com/driftback/driftback/mesh"
 	"github.com/driftback/driftback/relay"
 	"github.com/driftback/driftback/transport/quic"
 )
-
-// relayPeer is the relay's number in the matches of the command: above all players'.
-const relayPeer driftback.Peer = driftback.MaxPeers - 1
-
-// relayPolls is how often the command looks at what has come. It is what a deadline can be
-// off by, and what an input may wait on its way.
-const relayPolls = time.Millisecond
-
-// lastWords is how often it looks once more when the match is over.
-const lastWords = 200
 
 // relayCommand carries one match.
 func relayCommand() *cli.Command {
@@ -46,11 +36,11 @@ func relayCommand() *cli.Command {
 			&cli.DurationFlag{Name: "peer-timeout", Value: relay.DefaultPeerTimeout, Usage: "how `long` a player may be silent before the others go on without it"},
 			&cli.DurationFlag{Name: "join-timeout", Value: relay.DefaultJoinTimeout, Usage: "how `long` all may take to come"},
 		},
-		Action: carry,
+		Action: carryMatch,
 	}
 }
 
-func carry(ctx context.Context, c *cli.Command) error {
+func carryMatch(ctx context.Context, c *cli.Command) error {
 	if c.Args().Present() {
 		return cmdline.Usagef("relay takes no arguments, and was given %q", c.Args().First())
 	}
@@ -62,9 +52,9 @@ func carry(ctx context.Context, c *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	q := quic.Config{Self: relayPeer, Identity: id, Addr: c.String("addr")}
+	q := quic.Config{Self: carry.Peer, Identity: id, Addr: c.String("addr")}
 	r := relay.Config{
-		Self: relayPeer, Match: c.Uint64("match"), Nonce: max(rand.Uint64(), 1), Deadline: c.Duration("deadline"),
+		Self: carry.Peer, Match: c.Uint64("match"), Nonce: max(rand.Uint64(), 1), Deadline: c.Duration("deadline"),
 		PeerTimeout: c.Duration("peer-timeout"), JoinTimeout: c.Duration("join-timeout"),
 	}
 	for p := range n {
@@ -83,7 +73,7 @@ func carry(ctx context.Context, c *cli.Command) error {
 	}
 	w := c.Root().Writer
 	for _, p := range q.Peers {
-		fmt.Fprintf(w, "player %d: relay %d %s %s %s\n", p.Peer, relayPeer, reachedBy(c.String("host"), link.LocalAddr().String()), id.Pin(), p.Code)
+		fmt.Fprintf(w, "player %d: relay %d %s %s %s\n", p.Peer, carry.Peer, reachedBy(c.String("host"), link.LocalAddr().String()), id.Pin(), p.Code)
 	}
 	return carryOn(ctx, carrier, w)
 }
@@ -98,31 +88,13 @@ func reachedBy(host, addr string) string {
 
 // carryOn carries the match to its end, or to the context's.
 func carryOn(ctx context.Context, r *relay.Relay, w io.Writer) error {
-	began := time.Now() // of which only the monotonic reading is used
-	beat := time.NewTicker(relayPolls)
-	defer beat.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			r.Halt("the relay was stopped")
-			_ = r.Poll(time.Since(began)) // it says why the match has ended, which is known
-			return &cmdline.Error{Code: cmdline.Interrupted, Err: errors.New("interrupted, and so the match is over")}
-		case <-beat.C:
-		}
-		err := r.Poll(time.Since(began))
-		if err == nil {
-			continue
-		}
-		for range lastWords { // what there was no room for may still go
-			<-beat.C
-			_ = r.Poll(time.Since(began))
-		}
-		switch {
-		case errors.Is(err, mesh.ErrFinished):
-			fmt.Fprintf(w, "finished: %d ticks\n", r.Closed())
-			return nil
-		default:
-			return &cmdline.Error{Code: cmdline.Found, Err: err}
-		}
+	err := carry.Match(ctx, r)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return &cmdline.Error{Code: cmdline.Interrupted, Err: errors.New("interrupted, and so the match is over")}
+	case errors.Is(err, mesh.ErrFinished):
+		fmt.Fprintf(w, "finished: %d ticks\n", r.Closed())
+		return nil
 	}
+	return &cmdline.Error{Code: cmdline.Found, Err: err}
 }

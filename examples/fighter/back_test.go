@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/driftback/driftback/examples/internal/arena"
+	"github.com/driftback/driftback/examples/internal/arenatest"
 	"github.com/driftback/driftback/examples/internal/command"
 )
 
@@ -22,27 +23,27 @@ func TestAKilledProcessRejoinsTheMatchAndBothEndEqual(t *testing.T) {
 		died int
 	}{
 		"the left one in the middle of it": {func(p *command.Process) {
-			p.Says(played)
+			p.Says(arenatest.Played)
 			p.Seats(2).Kill(0)
 		}, 1},
 		"the right one in the middle of it": {func(p *command.Process) {
-			p.Says(played)
+			p.Says(arenatest.Played)
 			p.Seats(2).Kill(1)
 		}, 1},
 		"one after the other": {func(p *command.Process) {
-			p.Says(played)
+			p.Says(arenatest.Played)
 			s := p.Seats(2)
 			s.Kill(1)
 			s.Again(1)
-			p.Says(`killed[^|]*\n(.*\n)*` + together)
+			p.Says(`killed[^|]*\n(.*\n)*` + arenatest.Together)
 			s.Kill(0)
 		}, 2},
 		"the left one again and again, while it comes back": {func(p *command.Process) {
-			p.Says(played)
+			p.Says(arenatest.Played)
 			p.Seats(2).KillEach(0)
 		}, 3},
 		"the right one again and again, while it comes back": {func(p *command.Process) {
-			p.Says(played)
+			p.Says(arenatest.Played)
 			p.Seats(2).KillEach(1)
 		}, 3},
 	} {
@@ -50,7 +51,7 @@ func TestAKilledProcessRejoinsTheMatchAndBothEndEqual(t *testing.T) {
 			t.Parallel()
 			p := start(t, "-headless", "-ticks", "600", "-rate", "100", "-seed", "3", "-link", "latency=20ms,jitter=5ms,loss=2%")
 			c.kill(p)
-			requireBothEnd(t, p, 600)
+			arenatest.RequireAllEnd(t, p, 2, 600)
 			require.Equal(t, c.died, strings.Count(p.Stdout.String(), "signal: killed, and another is started"), "the control: %s", p.Stdout)
 			requireOneMatch(t, p)
 		})
@@ -67,7 +68,7 @@ func TestAProcessThatIsKilledBeforeTheMatchBeginsIsReplaced(t *testing.T) {
 				s := p.Seats(2)
 				time.Sleep(wait)
 				s.Kill(seat)
-				requireBothEnd(t, p, 120)
+				arenatest.RequireAllEnd(t, p, 2, 120)
 				require.Contains(t, p.Stdout.String(), "another is started", "the control")
 			})
 		}
@@ -78,17 +79,17 @@ func TestAProcessThatIsKilledBeforeTheMatchBeginsIsReplaced(t *testing.T) {
 func TestWhenBothAreKilledAnotherMatchBegins(t *testing.T) {
 	t.Parallel()
 	p := start(t, "-headless", "-ticks", "240", "-rate", "100", "-link", "latency=20ms")
-	p.Says(played)
+	p.Says(arenatest.Played)
 	s := p.Seats(2)
 	s.Kill(0)
 	s.Kill(1)
-	requireBothEnd(t, p, 240)
+	arenatest.RequireAllEnd(t, p, 2, 240)
 }
 
 func TestAProcessThatDiesAgainAndAgainEndsTheMatchInOneSentence(t *testing.T) {
 	t.Parallel()
 	p := start(t, "-headless", "-ticks", "900", "-wait", "2s", "-link", "latency=20ms")
-	p.Says(played)
+	p.Says(arenatest.Played)
 	s := p.Seats(2)
 	for range 4 {
 		s.Kill(1)
@@ -109,12 +110,12 @@ func TestAPlayerWithAKeyComesBackToTheHostAndTheHostToThePlayer(t *testing.T) {
 	invitation := strings.Fields(host.Says(`(?m)^(\S+ \S+ \S+)$`))
 	join := append(append([]string{"join", "-key", dir + "/guest"}, args...), invitation...)
 	guest := start(t, join...)
-	guest.Says(played)
+	guest.Says(arenatest.Played)
 	require.NoError(t, guest.Cmd.Process.Kill())
 	require.Equal(t, -1, guest.End())
 	guest = start(t, join...) // the invitation has been used, and the key is known
 
-	guest.Says(played)
+	guest.Says(arenatest.Played)
 	back := strings.Fields(host.Says(`(?m)^If this process dies: go run ./examples/fighter (host .*)$`))
 	require.NoError(t, host.Cmd.Process.Kill())
 	require.Equal(t, -1, host.End())
@@ -126,23 +127,6 @@ func TestAPlayerWithAKeyComesBackToTheHostAndTheHostToThePlayer(t *testing.T) {
 	tick, err := strconv.Atoi(host.Says(`(?m)^tick ([0-9]+)`))
 	require.NoError(t, err)
 	require.Greater(t, tick, 150, "the control: it is the match that went on")
-}
-
-const (
-	// played is a line about a match that is played, and together about one that both play.
-	played   = `(?m)^tick [^0]`
-	together = `tick [^|]*\|[^|]*\|[^|]*\|[^|]*\|[^|]*\|[^|]*\|[^|]*\n`
-)
-
-// requireBothEnd requires that both sides have ended at a tick, in the same world.
-func requireBothEnd(t *testing.T, p *command.Process, tick int) {
-	t.Helper()
-	require.Zero(t, p.End(), "stdout: %s\nstderr: %s", p.Stdout, p.Stderr)
-	require.Empty(t, p.Stderr.String())
-	sums := regexp.MustCompile(`(left|right) player +finished: tick `+strconv.Itoa(tick)+` is confirmed with fingerprint ([0-9a-f]{16})\n`).FindAllStringSubmatch(p.Stdout.String(), -1)
-	require.Len(t, sums, 2, p.Stdout.String())
-	require.Equal(t, sums[0][2], sums[1][2])
-	require.Contains(t, p.Stdout.String(), "The two agree.")
 }
 
 // requireOneMatch requires that what the survivors have confirmed never falls: all that was

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/driftback/driftback/examples/internal/arena"
+	"github.com/driftback/driftback/examples/internal/arenatest"
 	"github.com/driftback/driftback/examples/internal/command"
 	"github.com/driftback/driftback/identity"
 )
@@ -75,7 +76,7 @@ func TestAnInvitationThatHasBeenUsedIsRefusedAtOnce(t *testing.T) {
 	invitation := strings.Fields(host.Says(`(?m)^(\S+ \S+ \S+)$`))
 	words := append([]string{"join", "-headless"}, invitation...)
 	guest := start(t, words...)
-	guest.Says(`(?m)^tick [^0]`)
+	guest.Says(arenatest.Played)
 	late := start(t, words...)
 	from := time.Now()
 	require.Equal(t, arena.ExitFailed, late.End())
@@ -143,7 +144,7 @@ func TestHelpIsNoError(t *testing.T) {
 func TestAKilledPlayerWhoMayNotComeBackEndsTheMatchInOneSentence(t *testing.T) {
 	t.Parallel()
 	p := start(t, "-headless", "-back=false")
-	p.Says(`(?m)^tick [^0]`)
+	p.Says(arenatest.Played)
 	pids := p.Children()
 	require.Len(t, pids, 2)
 	victim, err := os.FindProcess(pids[1])
@@ -165,7 +166,7 @@ func TestAnInterruptOrAKilledParentLeavesNothingRunning(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := start(t, "-headless")
-			p.Says(`(?m)^tick [^0]`)
+			p.Says(arenatest.Played)
 			pids := p.Children()
 			require.Len(t, pids, 2)
 			require.NoError(t, p.Cmd.Process.Signal(c.signal))

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/driftback/driftback/examples/internal/arena"
+	"github.com/driftback/driftback/examples/internal/arenatest"
 	"github.com/driftback/driftback/examples/internal/command"
 )
 
@@ -21,19 +21,19 @@ func TestAKilledKartRejoinsTheRaceAndAllEndEqual(t *testing.T) {
 		died int
 	}{
 		"the first, whom all others call": {func(p *command.Process) {
-			p.Says(raced)
+			p.Says(arenatest.Played)
 			p.Seats(4).Kill(0)
 		}, 1},
 		"one again and again, while it comes back": {func(p *command.Process) {
-			p.Says(raced)
+			p.Says(arenatest.Played)
 			p.Seats(4).KillEach(2)
 		}, 3},
 		"one after the other": {func(p *command.Process) {
-			p.Says(raced)
+			p.Says(arenatest.Played)
 			s := p.Seats(4)
 			s.Kill(3)
 			s.Again(3)
-			p.Says(`killed[^|]*\n(.*\n)*` + together)
+			p.Says(`killed[^|]*\n(.*\n)*` + arenatest.Together)
 			s.Kill(1)
 		}, 2},
 	} {
@@ -41,7 +41,7 @@ func TestAKilledKartRejoinsTheRaceAndAllEndEqual(t *testing.T) {
 			t.Parallel()
 			p := start(t, "-headless", "-ticks", "720", "-rate", "100", "-seed", "3", "-link", "latency=20ms,jitter=5ms,loss=1%")
 			c.kill(p)
-			requireAllEnd(t, p, 4, 720)
+			arenatest.RequireAllEnd(t, p, 4, 720)
 			require.Equal(t, c.died, strings.Count(p.Stdout.String(), "signal: killed, and another is started"), "the control: %s", p.Stdout)
 			newest := 0
 			for _, line := range regexp.MustCompile(`(?m)^tick ([0-9]+)`).FindAllStringSubmatch(p.Stdout.String(), -1) {
@@ -63,7 +63,7 @@ func TestAKartThatIsKilledBeforeTheRaceBeginsIsReplaced(t *testing.T) {
 			s := p.Seats(4)
 			time.Sleep(wait)
 			s.Kill(1)
-			requireAllEnd(t, p, 4, 120)
+			arenatest.RequireAllEnd(t, p, 4, 120)
 			require.Contains(t, p.Stdout.String(), "another is started", "the control")
 		})
 	}
@@ -74,7 +74,7 @@ func TestAKartThatIsKilledBeforeTheRaceBeginsIsReplaced(t *testing.T) {
 func TestWhenHalfTheKartsAreKilledTheRaceIsOver(t *testing.T) {
 	t.Parallel()
 	p := start(t, "-headless", "-ticks", "3000", "-link", "latency=20ms")
-	p.Says(raced)
+	p.Says(arenatest.Played)
 	s := p.Seats(4)
 	s.Kill(1)
 	s.Kill(2)
@@ -83,24 +83,4 @@ func TestWhenHalfTheKartsAreKilledTheRaceIsOver(t *testing.T) {
 	require.Contains(t, p.Stderr.String(), "a peer is lost")
 	require.Equal(t, 2, strings.Count(p.Stderr.String(), "its process ended: signal: killed"), "%s", p.Stderr)
 	require.NotContains(t, p.Stdout.String(), "finished")
-}
-
-const (
-	// raced is a line about a race that goes on, and together about one in which nobody is
-	// missing.
-	raced    = `(?m)^tick [^0]`
-	together = `tick [^|]*\|[^|]*\|[^|]*\|[^|]*\|[^|]*\|[^|]*\|[^|]*\n`
-)
-
-// requireAllEnd requires that all have ended at a tick, in the same world.
-func requireAllEnd(t *testing.T, p *command.Process, karts, tick int) {
-	t.Helper()
-	require.Zero(t, p.End(), "stdout: %s\nstderr: %s", p.Stdout, p.Stderr)
-	require.Empty(t, p.Stderr.String())
-	sums := regexp.MustCompile(`kart [1-8] +finished: tick `+strconv.Itoa(tick)+` is confirmed with fingerprint ([0-9a-f]{16})\n`).FindAllStringSubmatch(p.Stdout.String(), -1)
-	require.Len(t, sums, karts, p.Stdout.String())
-	for _, sum := range sums {
-		require.Equal(t, sums[0][1], sum[1])
-	}
-	require.Contains(t, p.Stdout.String(), fmt.Sprintf("The %d agree.", karts))
 }

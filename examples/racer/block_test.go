@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/driftback/driftback/examples/internal/arenatest"
 )
 
 func TestTwoWithoutADirectLinkInAnotherProcessRaceThroughAThird(t *testing.T) {
 	t.Parallel()
 	p := start(t, "-headless", "-karts", "3", "-block", "1-2", "-ticks", "240", "-rate", "100", "-link", "latency=20ms,jitter=5ms,loss=2%")
-	requireAllEnd(t, p, 3, 240)
+	arenatest.RequireAllEnd(t, p, 3, 240)
 	require.Contains(t, p.Stdout.String(), "the kart 1 and the kart 2 have no direct link and play through the kart 3\n")
 }
 
@@ -25,8 +27,8 @@ func TestAKilledKartRejoinsARaceInWhichTwoHaveNoDirectLink(t *testing.T) {
 			const through = `the kart 1 and the kart 2 have no direct link and play through the kart `
 			// It is the third or the fourth, whose links came up first.
 			via := p.Says(through + `([34])\n`)
-			p.Says(raced)
-			seat, again := 1, together
+			p.Says(arenatest.Played)
+			seat, again := 1, arenatest.Together
 			if between {
 				third, err := strconv.Atoi(via)
 				require.NoError(t, err)
@@ -34,7 +36,7 @@ func TestAKilledKartRejoinsARaceInWhichTwoHaveNoDirectLink(t *testing.T) {
 			}
 			p.Seats(4).Kill(seat)
 			p.Says(`killed, and another is started\n(.*\n)*` + again)
-			requireAllEnd(t, p, 4, 720)
+			arenatest.RequireAllEnd(t, p, 4, 720)
 		})
 	}
 }

@@ -5,8 +5,8 @@
 //
 // starts four processes that race each other over QUIC on this machine and prints the
 // address of a web page for each of them. Bots drive until a page's keys are touched.
-// With -karts 8 it is eight, and with -block 1-2 the first two have no direct link and play
-// through a third. A process that is killed is started anew and comes back to the
+// With -karts 8 it is eight, with -block 1-2 the first two have no direct link and play
+// through a third, and with -relay all play through one more process that plays nobody. A process that is killed is started anew and comes back to the
 // race, unless -back=false says otherwise. Two who drive on two terminals, or two machines, meet as the
 // fighter's players do:
 //

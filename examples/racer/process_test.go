@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/driftback/driftback/examples/internal/arena"
+	"github.com/driftback/driftback/examples/internal/arenatest"
 	"github.com/driftback/driftback/examples/internal/command"
 )
 
@@ -64,6 +65,9 @@ func TestABadCommandLineInAnotherProcessIsOneSentence(t *testing.T) {
 		"nobody between":  {[]string{"-karts", "2", "-block", "1-2"}, `-block "1-2": nobody has a direct link with both 1 and 2`},
 		"block of a host": {[]string{"host", "-block", "1-2"}, "-block"},
 		"karts of a host": {[]string{"host", "-karts", "4"}, "-karts"},
+		"relay of a host": {[]string{"host", "-relay"}, "-relay"},
+		"no direct link":  {[]string{"-relay", "-block", "1-2"}, "-relay and -block: through a relay no two players have a direct link"},
+		"back to a relay": {[]string{"-relay", "-back"}, "-relay and -back: through a relay nobody comes back to a match yet"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := start(t, c.args...)
@@ -75,16 +79,21 @@ func TestABadCommandLineInAnotherProcessIsOneSentence(t *testing.T) {
 }
 
 func TestAnInterruptInAnotherProcessLeavesNothingRunning(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		signal os.Signal
 		status int
+		more   []string
 	}{
-		"interrupted": {os.Interrupt, arena.ExitInterrupted},
-		"killed":      {os.Kill, -1},
+		"interrupted":          {os.Interrupt, arena.ExitInterrupted, []string{"-karts", "5"}},
+		"killed":               {os.Kill, -1, []string{"-karts", "5"}},
+		"interrupted, relayed": {os.Interrupt, arena.ExitInterrupted, []string{"-relay"}},
+		"killed, relayed":      {os.Kill, -1, []string{"-relay"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := start(t, "-headless", "-karts", "5")
-			p.Says(`(?m)^tick [^0]`)
+			t.Parallel()
+			p := start(t, append([]string{"-headless"}, c.more...)...)
+			p.Says(arenatest.Played)
 			pids := p.Children()
 			require.Len(t, pids, 5)
 			require.NoError(t, p.Cmd.Process.Signal(c.signal))
@@ -102,7 +111,7 @@ func TestAnInterruptInAnotherProcessLeavesNothingRunning(t *testing.T) {
 func TestTheOthersInAnotherProcessRaceOnWithoutAKilledKart(t *testing.T) {
 	t.Parallel()
 	p := start(t, "-headless", "-karts", "3", "-ticks", "480", "-rate", "120", "-link", "latency=20ms", "-back=false")
-	p.Says(`(?m)^tick [^0]`)
+	p.Says(arenatest.Played)
 	pids := p.Children()
 	require.Len(t, pids, 3)
 	victim, err := os.FindProcess(pids[1])
@@ -121,7 +130,7 @@ func TestTheOthersInAnotherProcessRaceOnWithoutAKilledKart(t *testing.T) {
 func TestOneThatIsLeftOfTwoInAnotherProcessDoesNotRaceOn(t *testing.T) {
 	t.Parallel()
 	p := start(t, "-headless", "-karts", "2", "-back=false")
-	p.Says(`(?m)^tick [^0]`)
+	p.Says(arenatest.Played)
 	pids := p.Children()
 	require.Len(t, pids, 2)
 	victim, err := os.FindProcess(pids[1])

@@ -6,6 +6,7 @@ import (
 
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/examples/internal/page"
+	"github.com/driftback/driftback/pacing"
 	"github.com/driftback/driftback/session"
 	"github.com/driftback/driftback/transport"
 	"github.com/driftback/driftback/wire"
@@ -24,6 +25,8 @@ type back struct {
 	// who is lost is lost.
 	reopen func() (transport.Transport, error)
 	tries  int
+	next   next       // what it begins with, once it has rested
+	rest   int        // for how many turns it still does nothing
 	joins  int        // how often it has taken the other for one who plays
 	known  bool       // it has met the others
 	met    bool       // and in this session
@@ -143,23 +146,43 @@ func (p *peer[S, I]) mistaken(err error) bool {
 }
 
 // startAnew goes on when a session has ended because of err, and another process is, or may
-// be, what this one has to do with from now on. It returns why it does not.
+// be, what this one has to do with from now on. It returns why it does not. Each time in a row it
+// rests for a turn more: the other has to hear of it before it hears of the next session, or
+// both could go on for ever to where the other has just been.
 func (p *peer[S, I]) startAnew(err error) error {
 	what := p.after(err)
 	if what == nothing || !p.o.back || p.back.reopen == nil || p.back.tries >= maxTries {
 		return err
 	}
-	tr, failed := p.back.reopen()
-	if failed != nil {
-		return failed
+	p.back.next, p.back.rest = what, p.back.tries
+	p.back.tries++
+	if p.back.rest > 0 {
+		return nil
+	}
+	return p.beginAnew()
+}
+
+// resting is one turn of that.
+func (p *peer[S, I]) resting() (r session.Result, err error) {
+	r = session.Result{Phase: session.Joining, Pace: pacing.Advice{Rate: 1}}
+	if p.back.rest--; p.back.rest == 0 {
+		err = p.beginAnew()
+	}
+	return r, err
+}
+
+// beginAnew begins what is next.
+func (p *peer[S, I]) beginAnew() error {
+	tr, err := p.back.reopen()
+	if err != nil {
+		return err
 	}
 	if p.back.played || p.coming != nil {
 		p.bout++ // for a page, whose ticks begin anew
 	}
 	p.coming = nil
-	p.back.tries++
 	defer p.anew()
-	if what == meetAgain {
+	if p.back.next == meetAgain {
 		if c := p.choosing; p.game.Picks != nil {
 			p.choosing = &choosing{}
 			if c != nil {
@@ -179,4 +202,5 @@ func (p *peer[S, I]) startAnew(err error) error {
 func (p *peer[S, I]) anew() {
 	p.strip, p.rate, p.pausedBy = page.Strip{}, rate{}, page.Nobody
 	p.back.met, p.back.played = false, false
+	p.before = nil
 }

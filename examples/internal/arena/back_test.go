@@ -22,13 +22,17 @@ type hall struct {
 	peers []*peer[tally, pressed] // nil: it has died
 	ends  []error
 	last  []session.Result
+	// held is in how many frames a player has one turn, where its machine is busy; 0: in each.
+	held   []int
+	frames int
+	tries  int // the most that a player has begun anew in a row
 }
 
 func newHall(t *testing.T, g *Game[tally, pressed], o options) *hall {
 	t.Helper()
 	o.rate, o.delay, o.window, o.headless, o.back = 60, 2, session.DefaultWindow, o.ticks > 0, true
 	o.wait, o.grace = time.Minute, 10*time.Second
-	h := &hall{t: t, game: g, o: o, net: loopback.New(5), peers: make([]*peer[tally, pressed], o.players), ends: make([]error, o.players), last: make([]session.Result, o.players)}
+	h := &hall{t: t, game: g, o: o, net: loopback.New(5), peers: make([]*peer[tally, pressed], o.players), ends: make([]error, o.players), last: make([]session.Result, o.players), held: make([]int, o.players)}
 	for i := range h.peers {
 		for j := range h.peers {
 			if i != j {
@@ -63,12 +67,14 @@ func (h *hall) kill(seat int) {
 func (h *hall) run(frames int) {
 	for range frames {
 		h.net.Advance(time.Second / 60)
+		h.frames++
 		for i, p := range h.peers {
-			if p == nil || h.ends[i] != nil {
+			if p == nil || h.ends[i] != nil || h.frames%max(h.held[i], 1) != 0 {
 				continue
 			}
 			r, ready, err := p.turn(h.net.Now())
 			h.last[i], h.ends[i] = r, p.over(err, ready)
+			h.tries = max(h.tries, p.back.tries)
 		}
 	}
 }
@@ -134,6 +140,38 @@ func TestAProcessMayDieWheneverAndThePlayersMeetAllTheSame(t *testing.T) {
 			}
 		}
 	}
+}
+
+// On a busy machine all that a player says, that it has hung up, and that it has come again, may
+// be heard in one turn.
+func TestAProcessMayDieWheneverOnABusyMachine(t *testing.T) {
+	again, step := 0, 3
+	if testing.Short() {
+		step = 12
+	}
+	for frame := 0; frame < 60; frame += step {
+		for _, seat := range []int{0, 1} {
+			for _, held := range [][]int{{1, 12}, {2, 6}, {12, 6}, {12, 12}} {
+				t.Run(fmt.Sprintf("seat %d at frame %d, a turn in %d frames", seat, frame, held), func(t *testing.T) {
+					h := newHall(t, picking(), options{players: 2, ticks: 500})
+					h.held = []int{held[seat], held[1-seat]}
+					h.run(frame)
+					h.kill(seat)
+					h.run(7)
+					h.start(seat)
+					h.run(300)
+					h.held = []int{1, 1}
+					h.until("they play", plays)
+					h.requireOneEnd()
+					require.LessOrEqual(t, h.tries, maxTries/2, "it is not a matter of luck")
+					if h.tries > 1 {
+						again++
+					}
+				})
+			}
+		}
+	}
+	require.Positive(t, again, "the control: some have missed each other")
 }
 
 // Of a match for more there is nothing to choose, and a majority of those that are left goes on.

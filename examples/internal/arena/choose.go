@@ -104,6 +104,7 @@ func (p *peer[S, I]) begin() error {
 		looks[side] = k.Look
 	}
 	p.choosing = nil
+	p.back.known = true // be it that all came in one turn
 	start := p.game.Picks.Wear(looks)
 	if err := p.follow(&start); err != nil {
 		return err

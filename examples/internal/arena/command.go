@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/identity"
 	"github.com/driftback/driftback/mesh"
 	"github.com/driftback/driftback/session"
@@ -92,7 +93,8 @@ type options struct {
 	headless bool
 	choose   time.Duration // how long a bot takes to choose its look
 	link     impair.Impairment
-	block    []pair // who have no direct link
+	block    []pair         // who have no direct link
+	relay    driftback.Peer // through whom all play; 0: they play with each other
 	wait     time.Duration
 	back     bool          // who is lost may come back
 	grace    time.Duration // for how long the other of two waits for that
@@ -148,7 +150,7 @@ func (g *Game[S, I]) parse(command string, args []string, stderr io.Writer) (*op
 	f.DurationVar(&o.choose, "choose", 3*time.Second, "how long a bot takes to pick before a match, where there is something to pick, and a page's keys can be touched")
 	f.DurationVar(&o.wait, "wait", time.Minute, "how long to wait for the other players")
 	f.BoolVar(&o.back, "back", true, "let a player whose process died come back to the match, the same on every side")
-	link, guest, block := "latency=0ms", "", ""
+	link, guest, block, relayed := "latency=0ms", "", "", false
 	switch command {
 	case "all", "child":
 		if command == "child" {
@@ -159,6 +161,9 @@ func (g *Game[S, I]) parse(command string, args []string, stderr io.Writer) (*op
 		f.StringVar(&link, "link", link, "how bad each link is, each way: `latency=60ms,jitter=10ms,loss=5%`")
 		if g.CountFlag != "" {
 			f.IntVar(&o.players, g.CountFlag, g.Players, fmt.Sprintf("how many play, 2 to %d", len(g.Seats)))
+			if command == "all" && g.Picks == nil { // a relay carries no picks
+				f.BoolVar(&relayed, "relay", false, fmt.Sprintf("all play through one more process that plays nobody, and have no other link; the window is then %d unless it is given, and nobody comes back", relayWindow))
+			}
 			if command == "all" {
 				f.StringVar(&block, "block", "", "which of them have no direct link, and play through somebody else: `1-2,3-4`")
 			}
@@ -210,6 +215,11 @@ func (g *Game[S, I]) parse(command string, args []string, stderr io.Writer) (*op
 	}
 	if o.block, err = parseBlock(block, o.players); err != nil {
 		return nil, fmt.Errorf("-block %q: %w", block, err)
+	}
+	if relayed {
+		if err := o.playThroughRelay(f); err != nil {
+			return nil, err
+		}
 	}
 	return o, o.validate()
 }

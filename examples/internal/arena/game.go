@@ -1,5 +1,5 @@
 // Package arena is what a program around an example game consists of: the command line,
-// the processes, one for each player, the links between them, and the loop that calls the
+// the processes, one for each player and maybe a relay, the links between them, and the loop that calls the
 // engine and shows what came of it.
 //
 // It owns the clock, the sockets and the pages that the engine refuses to own, and

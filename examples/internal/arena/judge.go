@@ -50,6 +50,9 @@ func judge(players []*player, stdout io.Writer) error {
 	if len(players) == 2 {
 		all = "both"
 	}
+	if first != nil && first.Without != "" && !differ {
+		fmt.Fprintf(stdout, "They went on %s.\n", first.Without)
+	}
 	switch {
 	case len(missing) == len(players) && len(slices.Compact(reasons)) == 1:
 		return fmt.Errorf("%s players say: %s", all, reasons[0])

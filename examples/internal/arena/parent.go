@@ -32,16 +32,18 @@ type parent struct {
 	o       *options
 	out     io.Writer
 	players []*player
+	relay   *player // whose process all play through, or nil
 	words   chan word
 	links   *links
 	over    bool // no process is started any more
 }
 
-// all plays a match between child processes, each of which has a bad link to each other.
+// all plays a match between child processes, each of which has a bad link to each other, or to
+// the relay alone.
 func (g *Game[S, I]) all(ctx context.Context, o *options, stdout io.Writer) error {
 	a := &parent{o: o, out: stdout, words: make(chan word, 64), links: &links{}}
 	defer func() {
-		for _, p := range a.players {
+		for _, p := range a.processes() {
 			p.stop()
 		}
 		a.links.close()
@@ -64,6 +66,11 @@ func (g *Game[S, I]) all(ctx context.Context, o *options, stdout io.Writer) erro
 		}
 		a.players = append(a.players, p)
 	}
+	if o.relay != 0 {
+		if err := a.startRelay(); err != nil {
+			return err
+		}
+	}
 	if err := a.meet(ctx); err != nil {
 		return err
 	}
@@ -79,12 +86,25 @@ func (g *Game[S, I]) all(ctx context.Context, o *options, stdout io.Writer) erro
 	if err := a.watch(ctx); err != nil {
 		return err
 	}
-	return judge(a.players, stdout)
+	err := judge(a.players, stdout)
+	printFlows(stdout, a.players, o.relay)
+	if err != nil && a.relay != nil && a.relay.died() {
+		return fmt.Errorf("the relay: %s; %w", a.relay.why(), err)
+	}
+	return err
+}
+
+// processes are the players' and the relay's.
+func (a *parent) processes() []*player {
+	if a.relay == nil {
+		return a.players
+	}
+	return append(slices.Clone(a.players), a.relay)
 }
 
 // hear takes one word of a child's, and starts another where one has died.
 func (a *parent) hear(w *word) *player {
-	p := a.players[w.seat]
+	p := a.processes()[w.seat]
 	p.hear(w)
 	switch {
 	case a.mayStart(p):
@@ -142,7 +162,7 @@ func (a *parent) setLink(by *player, text string) {
 // meet waits until all children have said where they are.
 func (a *parent) meet(ctx context.Context) error {
 	late := time.After(startTimeout)
-	for slices.ContainsFunc(a.players, func(p *player) bool { return !p.ready }) {
+	for slices.ContainsFunc(a.processes(), func(p *player) bool { return !p.ready }) {
 		select {
 		case <-ctx.Done():
 			return errInterrupted
@@ -157,11 +177,33 @@ func (a *parent) meet(ctx context.Context) error {
 	return nil
 }
 
-// connect tells each player of all the others. Of two the later one calls the earlier
-// one, through a bad link of their own, but for two that are to have none.
+// connect tells each of whom it has links with.
 func (a *parent) connect(ctx context.Context) (err error) {
+	for i, p := range a.processes() {
+		p.orders.Self, p.orders.Players, p.orders.Relay = driftback.Peer(i), len(a.players), a.o.relay
+	}
+	if a.relay != nil {
+		err = a.connectRelay(ctx)
+	} else {
+		err = a.connectMesh(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	for _, p := range a.processes() {
+		err = errors.Join(err, p.tell(note{Play: &p.orders}))
+	}
+	if a.o.back {
+		return nil // who is gone already is heard of next
+	}
+	return err
+}
+
+// connectMesh tells each player of all the others. Of two the later one calls the earlier
+// one, through a bad link of their own, but for two that are to have none.
+func (a *parent) connectMesh(ctx context.Context) error {
 	for i, p := range a.players {
-		p.orders.Self, p.orders.Detours = driftback.Peer(i), len(a.o.block) > 0
+		p.orders.Detours = len(a.o.block) > 0
 		for j, q := range a.players[:i] {
 			q.orders.Others = append(q.orders.Others, other{Peer: driftback.Peer(i), Pin: p.here.Pin})
 			if slices.Contains(a.o.block, pair{j, i}) {
@@ -175,13 +217,7 @@ func (a *parent) connect(ctx context.Context) (err error) {
 			p.orders.Others = append(p.orders.Others, other{Peer: driftback.Peer(j), Pin: q.here.Pin, Addr: addr})
 		}
 	}
-	for _, p := range a.players {
-		err = errors.Join(err, p.tell(note{Play: &p.orders}))
-	}
-	if a.o.back {
-		return nil // who is gone already is heard of next
-	}
-	return err
+	return nil
 }
 
 // watch follows the match until all children are gone.
@@ -189,7 +225,7 @@ func (a *parent) watch(ctx context.Context) error {
 	interrupted := ctx.Done()
 	var late <-chan time.Time
 	stopped := false
-	for slices.ContainsFunc(a.players, func(p *player) bool { return !p.gone }) {
+	for slices.ContainsFunc(a.processes(), func(p *player) bool { return !p.gone }) {
 		select {
 		case <-interrupted:
 			interrupted, stopped, a.over = nil, true, true
@@ -198,7 +234,7 @@ func (a *parent) watch(ctx context.Context) error {
 			}
 			late = time.After(leaveTimeout)
 		case <-late:
-			for _, p := range a.players {
+			for _, p := range a.processes() {
 				if !p.gone {
 					_ = p.cmd.Process.Kill()
 				}
@@ -206,8 +242,11 @@ func (a *parent) watch(ctx context.Context) error {
 			late = nil
 		case w := <-a.words:
 			p := a.hear(&w)
-			if p.gone && late == nil && (p.ended != nil || !playOn(a.players)) {
+			if p.gone && late == nil && (p.ended != nil || !a.playOn()) {
 				late, a.over = time.After(lostTimeout), true
+			}
+			if a.relay != nil && p.gone && !slices.ContainsFunc(a.players, func(p *player) bool { return !p.gone }) {
+				_ = a.relay.stdin.Close() // nobody is left to carry anything for
 			}
 			printFresh(a.out, a.players)
 		}
@@ -218,14 +257,17 @@ func (a *parent) watch(ctx context.Context) error {
 	return nil
 }
 
-// playOn reports whether those that are left may go on, now that one more has gone: one
-// alone never does.
-func playOn(players []*player) bool {
+// playOn reports whether those that are left may go on, now that one more process has gone: one
+// alone does through a relay, and without the relay nobody does.
+func (a *parent) playOn() bool {
 	left := 0
-	for _, p := range players {
+	for _, p := range a.players {
 		if !p.gone {
 			left++
 		}
+	}
+	if a.relay != nil {
+		return left > 0 && !a.relay.gone
 	}
 	return left > 1
 }

@@ -43,6 +43,8 @@ type peer[S any, I comparable] struct {
 	through func(driftback.Peer) (driftback.Peer, bool)
 	// pausedBy is the participant that has paused the match, or page.Nobody.
 	pausedBy int
+	before   *flow       // what had been sent when the match's first tick ran; nil before that
+	sent     func(*flow) // told at the end what has been sent since; nil: nobody asks
 }
 
 // newPeer returns a player who is about to play over tr. Peer p plays participant p.
@@ -80,13 +82,9 @@ func (p *peer[S, I]) config() session.Config[S, I] {
 	g, o := p.game, p.o
 	var nonce [8]byte
 	_, _ = rand.Read(nonce[:]) // never fails, by its own documentation
-	everybody := make([]driftback.Peer, o.players)
-	for q := range everybody {
-		everybody[q] = driftback.Peer(q)
-	}
 	c := session.Config[S, I]{
 		Step: g.Step, Start: g.Start, Valid: g.Valid,
-		Self: p.self, Players: everybody,
+		Self: p.self, Players: o.everybody(), Relay: o.relay,
 		// One number for all that is played between them: who comes back does not know what
 		// has been played meanwhile.
 		Match: g.Match, Game: p.gameName(p.choosing != nil), Nonce: binary.LittleEndian.Uint64(nonce[:]) | 1,
@@ -98,6 +96,15 @@ func (p *peer[S, I]) config() session.Config[S, I] {
 		c.RejoinGrace = o.grace
 	}
 	return c
+}
+
+// everybody returns who plays: peer p plays participant p.
+func (o *options) everybody() []driftback.Peer {
+	all := make([]driftback.Peer, o.players)
+	for q := range all {
+		all[q] = driftback.Peer(q)
+	}
+	return all
 }
 
 // gameName is what the handshake compares as the game's name. Players to different ends would
@@ -129,6 +136,8 @@ func sinceNew() func() time.Duration {
 type outcome struct {
 	Tick driftback.Tick
 	Sum  fingerprint.Sum
+	// Without says who has gone meanwhile, and from when on. It is empty where they may come back.
+	Without string
 }
 
 // play plays until the match ends or ctx does. It returns the last tick and its
@@ -165,21 +174,45 @@ func (p *peer[S, I]) play(ctx context.Context) (outcome, error) {
 		}
 		switch {
 		case errors.Is(err, session.ErrFinished):
-			h, err := fingerprint.New[S]()
-			if err != nil {
-				return outcome{}, err
+			if f := p.flow(now); f != nil && p.sent != nil {
+				p.sent(f)
 			}
-			return outcome{Tick: r.Tick, Sum: h.Sum(p.state())}, nil
+			return p.outcome(r.Tick)
 		case err != nil:
 			return outcome{}, fmt.Errorf("the match ended at tick %d: %w", r.Tick, err)
 		}
 	}
 }
 
+// outcome returns how a match has ended that has reached a tick.
+func (p *peer[S, I]) outcome(t driftback.Tick) (outcome, error) {
+	h, err := fingerprint.New[S]()
+	if err != nil {
+		return outcome{}, err
+	}
+	return outcome{Tick: t, Sum: h.Sum(p.state()), Without: p.without(t)}, nil
+}
+
+// without says who has gone before a tick. Whoever has confirmed that tick knows of the same.
+func (p *peer[S, I]) without(end driftback.Tick) (words string) {
+	for q := range p.o.players {
+		if t, gone := p.match.Cut(driftback.Participant(q)); gone && t < end && !p.o.back {
+			if words != "" {
+				words += ", and "
+			}
+			words += fmt.Sprintf("without the %s from tick %d on", p.game.Seats[q], t)
+		}
+	}
+	return words
+}
+
 // turn is one turn of a match, of coming back to one, or of the choosing before it, at whose
 // end ready says that both sides are.
 func (p *peer[S, I]) turn(now time.Duration) (r session.Result, ready bool, err error) {
 	switch {
+	case p.back.rest > 0:
+		r, err = p.resting()
+		return r, false, err
 	case p.coming != nil:
 		r, err = p.comeBack(now)
 	case p.choosing != nil:
@@ -198,6 +231,7 @@ func (p *peer[S, I]) playOn(now time.Duration) (r session.Result, err error) {
 	}
 	p.strip.Note(&r)
 	p.notePause(&r)
+	p.noteFlow(&r, now)
 	if err == nil {
 		err = p.endAfter(&r)
 	}

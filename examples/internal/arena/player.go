@@ -16,7 +16,7 @@ import (
 )
 
 // player is one player's child process as its parent sees it, and those that have come in its
-// place.
+// place; or the relay's, behind the players' seats.
 type player struct {
 	seat   int
 	name   string
@@ -31,6 +31,7 @@ type player struct {
 	fresh  bool // the status has not been printed
 	// through has been said: through whom it plays with another seat.
 	through map[int]driftback.Peer
+	sent    *flow // what it says to have sent in all
 	ended   *outcome
 	failed  string
 	gone    bool
@@ -129,6 +130,8 @@ func (p *player) hear(w *word) {
 		p.here, p.ready = n.Here, true
 	case n.Status != nil:
 		p.status, p.fresh = *n.Status, true
+	case n.Sent != nil:
+		p.sent = n.Sent
 	case n.Ended != nil:
 		p.ended = n.Ended
 	case n.Failed != "":

@@ -75,27 +75,22 @@ func (p *peer[S, I]) phase(r *session.Result, end error) string {
 // showPeers puts the links into the frame.
 func (p *peer[S, I]) showPeers(r *session.Result, peers []session.PeerStats, now time.Duration) {
 	f := &p.frame
-	var packets, bytes uint64
-	for i := range peers {
-		l := &peers[i]
+	for q, l := range p.others(peers) {
 		shown := page.Peer{
-			Participant: int(l.Peer),
+			Participant: int(q),
 			RoundTripMs: inMs(l.RoundTrip), JitterMs: inMs(l.Jitter), LossPercent: 100 * l.Loss,
 			SilentMs: inMs(l.Silence), Unacknowledged: l.Unacknowledged,
-			Missing: slices.Contains(r.WaitingFor, driftback.Participant(l.Peer)), Gone: p.gone(l.Peer),
+			Missing: slices.Contains(r.WaitingFor, driftback.Participant(q)), Gone: p.gone(q),
 		}
-		shown.Returning = p.returns(l.Peer)
-		shown.Through = page.Nobody
-		if via, ok := p.through(l.Peer); ok {
-			shown.Through = int(via)
-		}
+		shown.Returning = p.returns(q)
+		shown.Through = p.throughWhom(q)
 		f.Peers = append(f.Peers, shown)
 		if !shown.Gone && shown.RoundTripMs >= f.Stats.RoundTripMs {
 			f.Stats.RoundTripMs, f.Stats.JitterMs, f.Stats.LossPercent = shown.RoundTripMs, shown.JitterMs, shown.LossPercent
 		}
-		packets, bytes = packets+l.PacketsSent, bytes+l.BytesSent
 	}
-	p.rate.note(now, packets, bytes)
+	sent := sentTo(peers)
+	p.rate.note(now, sent.Packets, sent.Bytes)
 	f.Stats.PacketsPerSecond, f.Stats.BytesPerSecond = p.rate.packets, p.rate.bytes
 }
 

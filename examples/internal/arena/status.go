@@ -23,6 +23,7 @@ type status struct {
 	Rollbacks uint64         `json:"rollbacks"`
 	Deepest   int            `json:"deepest"` // since the last status
 	Stalls    uint64         `json:"stalls"`
+	Late      uint64         `json:"late"` // of its inputs, for a relay
 	Score     string         `json:"score"`
 	Paused    bool           `json:"paused"`
 	Silent    int            `json:"silent"`    // how many others have not been heard for a second
@@ -40,11 +41,13 @@ func (p *peer[S, I]) status(r *session.Result) *status {
 		Score: p.game.Score(p.state()),
 	}
 	st.Paused, _ = p.match.Paused()
-	for i := range s.Peers {
-		l := &s.Peers[i]
-		if p.gone(l.Peer) {
+	if s.Late != nil {
+		st.Late = s.Late[p.self]
+	}
+	for q, l := range p.others(s.Peers) {
+		if p.gone(q) {
 			st.Gone++
-			if p.returns(l.Peer) {
+			if p.returns(q) {
 				st.Returning++
 			}
 			continue
@@ -53,11 +56,11 @@ func (p *peer[S, I]) status(r *session.Result) *status {
 		if l.Silence > time.Second {
 			st.Silent++
 		}
-		if via, ok := p.through(l.Peer); ok {
+		if via, ok := p.through(q); ok {
 			if st.Through == nil {
 				st.Through = map[driftback.Peer]driftback.Peer{}
 			}
-			st.Through[l.Peer] = via
+			st.Through[q] = via
 		}
 	}
 	return st
@@ -114,6 +117,9 @@ func printAll(w io.Writer, list []status) {
 		of(func(s *status) int64 { return s.RoundTrip.Milliseconds() }), of(func(s *status) int64 { return int64(100*s.Loss + 0.5) }),
 		of(func(s *status) int64 { return int64(s.Rollbacks) }), of(func(s *status) int64 { return int64(s.Deepest) }),
 		of(func(s *status) int64 { return int64(s.Stalls) }), list[0].Score)
+	if late := of(func(s *status) int64 { return int64(s.Late) }); late != "0" {
+		fmt.Fprintf(w, " | late %s", late)
+	}
 	if joining > 0 {
 		fmt.Fprintf(w, " | %d joining", joining)
 	}

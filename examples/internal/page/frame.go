@@ -33,8 +33,12 @@ const PhaseChoosing = "choosing"
 // a match that goes on, until it plays.
 const PhaseComingBack = "coming back"
 
-// Nobody stands for no participant.
-const Nobody = -1
+// Nobody stands for no participant, and Relay for a process that plays none and that all others are
+// linked through.
+const (
+	Nobody = -1
+	Relay  = -2
+)
 
 // Pick is what one participant has picked before a match, and whether it is ready to play.
 type Pick struct {
@@ -114,7 +118,7 @@ type Peer struct {
 	Missing        bool    `json:"missing"`        // its input is what a stalled match waits for
 	Gone           bool    `json:"gone"`           // the match goes on without it
 	Returning      bool    `json:"returning"`      // it is gone, and comes back
-	Through        int     `json:"through"`        // whose process the link goes through, or Nobody
+	Through        int     `json:"through"`        // whose process the link goes through, Relay, or Nobody
 }
 
 // Effect is a session.Report for the page.

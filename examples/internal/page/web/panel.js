@@ -152,7 +152,7 @@ export class Panel {
       const silent = p.silentMs > 1000;
       const words = [
         this.name(p.participant), `${p.roundTripMs.toFixed(0)} ms`, `${p.lossPercent.toFixed(1)} %`, `${p.unacknowledged}`,
-        p.returning ? 'coming back' : p.gone ? 'gone' : p.missing ? 'waited for' : silent ? `${(p.silentMs / 1000).toFixed(0)} s ago` : p.through < 0 ? 'yes' : `through ${this.name(p.through)}`,
+        p.returning ? 'coming back' : p.gone ? 'gone' : p.missing ? 'waited for' : silent ? `${(p.silentMs / 1000).toFixed(0)} s ago` : p.through === -1 ? 'yes' : `through ${p.through === -2 ? 'the relay' : this.name(p.through)}`,
       ];
       let row = rows.children[i];
       if (!row) {
