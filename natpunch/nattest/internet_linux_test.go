@@ -26,7 +26,8 @@ type internet struct {
 	dark    atomic.Bool // nothing arrives
 	running sync.WaitGroup
 	ended   chan struct{}
-	// straight counts the UDP packets from one router to the other.
+	// straight counts QUIC's packets from one router to the other: checks are tried there
+	// whether or not they are let in.
 	straight atomic.Int64
 }
 
@@ -86,8 +87,7 @@ func (n *internet) carry(l *line) {
 		if err != nil {
 			return
 		}
-		const header, udp = 20, 17
-		if size < header || b[0]>>4 != 4 || n.dark.Load() {
+		if size < ipHeader || b[0]>>4 != 4 || n.dark.Load() {
 			continue
 		}
 		from, to := netip.AddrFrom4([4]byte(b[12:])), netip.AddrFrom4([4]byte(b[16:]))
@@ -97,7 +97,7 @@ func (n *internet) carry(l *line) {
 		if other == nil {
 			continue
 		}
-		if b[9] == udp && isRouter(from) && isRouter(to) {
+		if isQUIC(b[:size]) && isRouter(from) && isRouter(to) {
 			n.straight.Add(1)
 		}
 		select {
@@ -105,6 +105,16 @@ func (n *internet) carry(l *line) {
 		default:
 		}
 	}
+}
+
+// Sizes in bytes of headers, where there are no options, and the protocol's number.
+const ipHeader, udpHeader, udpProtocol = 20, 8, 17
+
+// isQUIC reports whether a packet is UDP, and not a message to or from a STUN server or
+// of a check, which begins with two zero bits.
+func isQUIC(b []byte) bool {
+	payload := int(b[0]&0xf)*4 + udpHeader
+	return b[9] == udpProtocol && len(b) > payload && b[payload]&0xc0 != 0
 }
 
 // isRouter reports whether an address is one that a router may have.
@@ -131,11 +141,11 @@ func (n *internet) deliver(l *line) {
 
 // close closes all lines, whose interfaces are gone then.
 func (n *internet) close() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
 	close(n.ended)
+	n.mu.Lock()
 	for _, l := range n.lines {
 		_ = l.file.Close() // more than once, where a line has several addresses
 	}
+	n.mu.Unlock()
 	n.running.Wait()
 }

@@ -74,8 +74,8 @@ func (w *world) forget(i int) {
 func (w *world) readdress(i int) {
 	w.t.Helper()
 	w.ip(w.routers[i],
+		"address delete "+outsideAddrs[i][0]+"/24 dev wan", // first, or the other would go with it
 		"address add "+outsideAddrs[i][1]+"/24 dev wan",
-		"address delete "+outsideAddrs[i][0]+"/24 dev wan",
 	)
 }
 
