@@ -79,11 +79,20 @@ func (w *world) readdress(i int) {
 	)
 }
 
-// silence has the relay give addresses as before, and carry nothing any more.
+// silence has the relay carry nothing any more, though it answers as before.
 func (w *world) silence() {
 	w.t.Helper()
 	w.nft(w.public, fmt.Sprintf(`table ip relay {
 	chain to { type filter hook input priority filter; ip daddr %[1]s udp dport != %[2]d drop; }
 	chain from { type filter hook output priority filter; ip saddr %[1]s udp sport != %[2]d drop; }
 }`, turnAddr, serverPort))
+}
+
+// deafen has the relay give addresses, and answer nothing else: what is for its port
+// and does not begin as such a request does is lost.
+func (w *world) deafen() {
+	w.t.Helper()
+	const allocate = 0x0003
+	w.silence()
+	w.nft(w.public, fmt.Sprintf("add rule ip relay to ip daddr %s udp dport %d @th,64,16 != %#04x drop", turnAddr, serverPort, allocate))
 }

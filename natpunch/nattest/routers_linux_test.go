@@ -89,8 +89,9 @@ func TestAMatchGoesOnWhenItsRouterForgetsIt(t *testing.T) {
 
 func TestAMatchGoesOnWhenItsRelayDiesAndThereIsADirectPath(t *testing.T) {
 	for name, die := range map[string]func(*match){
-		"gone":      func(m *match) { m.turn.kill() },
-		"half dead": func(m *match) { m.silence() },
+		"it is gone":                          func(m *match) { m.turn.kill() },
+		"it answers and carries nothing":      func(m *match) { m.silence() },
+		"it gives addresses and does no more": func(m *match) { m.deafen() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			needRouters(t)
