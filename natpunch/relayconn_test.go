@@ -60,6 +60,9 @@ func TestAQuestionThatIsInVainIsSentAllTheSame(t *testing.T) {
 // Neither a slow relay nor one to which questions are lost is taken for one that does
 // not answer, for longer than a moment.
 func TestPeersMeetThroughARelayThatIsSlowOrMissesQuestions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for a relay for some seconds")
+	}
 	for name, c := range map[string]struct {
 		latency time.Duration
 		lost    int32

@@ -118,7 +118,9 @@ func TestAMatchGoesOnWhenTheSignallingServerIsStartedAnew(t *testing.T) {
 	m.signal = m.start(m.public, "signal")
 	m.signal.ready()
 	now := m.at(2 * event)
-	require.LessOrEqual(t, max(now[0].Gap, now[1].Gap), kept, "nobody needs it meanwhile")
+	gap := max(now[0].Gap, now[1].Gap)
+	t.Log("longest gap while it was not there, in ticks:", gap)
+	require.LessOrEqual(t, gap, kept, "nobody needs it meanwhile")
 	m.forget(0)
 	last := m.end()
 	require.NotEqual(t, now[1].Path.Remote, last[1].Path.Remote)
@@ -132,9 +134,8 @@ func TestAGapAndAnotherInputAreNoticed(t *testing.T) {
 	m := newMatch(newWorld(t, [2]router{cone, cone}), short)
 	m.at(event)
 	m.internet.dark.Store(true)
-	for i, p := range m.players {
+	for _, p := range m.players {
 		p.until("it has waited for longer than is allowed", func(s *status) bool { return s.Gap > most })
-		require.Positive(t, i+1)
 	}
 	m.internet.dark.Store(false)
 	last := m.end()
