@@ -163,6 +163,16 @@ func (m *match) at(tick driftback.Tick) (now [2]status) {
 	return now
 }
 
+// direct waits until both have played for a while and have a direct path, which on a busy
+// machine may not be the first one that is found.
+func (m *match) direct() (now [2]status) {
+	m.t.Helper()
+	for i, p := range m.players {
+		now[i] = p.until("the path is direct", func(s *status) bool { return s.Confirmed >= event && !s.Path.Relayed })
+	}
+	return now
+}
+
 // end waits for the end of the match, and holds both players to a plain loop over what
 // they say they held.
 func (m *match) end() (last [2]status) {

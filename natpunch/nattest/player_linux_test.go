@@ -90,12 +90,16 @@ func playOver(link *natpunch.Transport, o *orders) error {
 	p.Inputs = make([]uint16, o.Ticks)
 	ticks := time.NewTicker(time.Second / sim.TicksPerSecond)
 	defer ticks.Stop()
-	for began := time.Now(); ; <-ticks.C {
-		if err := p.tick(time.Since(began)); errors.Is(err, session.ErrFinished) {
-			break
-		} else if err != nil {
-			return fmt.Errorf("the match ended at tick %d: %w", p.Confirmed, err)
+	over := inputEnds()
+	for began := time.Now(); err == nil; err = p.tick(time.Since(began)) {
+		select {
+		case <-ticks.C:
+		case <-over:
+			return fmt.Errorf("the test was over at tick %d", p.Confirmed)
 		}
+	}
+	if !errors.Is(err, session.ErrFinished) {
+		return fmt.Errorf("the match ended at tick %d: %w", p.Confirmed, err)
 	}
 	var end sim.State
 	if p.Confirmed, err = match.ConfirmedState(&end); err != nil {
@@ -108,7 +112,7 @@ func playOver(link *natpunch.Transport, o *orders) error {
 	p.Sum = h.Sum(&end)
 	p.look()
 	say(p.status)
-	untilEnd()
+	<-over
 	return nil
 }
 

@@ -44,7 +44,17 @@ func TestMain(m *testing.M) {
 func say(what any) { _ = json.NewEncoder(os.Stdout).Encode(what) }
 
 // untilEnd waits for the input to end.
-func untilEnd() { _, _ = io.Copy(io.Discard, os.Stdin) }
+func untilEnd() { <-inputEnds() }
+
+// inputEnds is closed when the input ends.
+func inputEnds() <-chan struct{} {
+	ended := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		close(ended)
+	}()
+	return ended
+}
 
 const username, password = "player", "secret"
 

@@ -12,7 +12,7 @@ import (
 
 // The lengths of matches, and the tick at which something happens in them.
 const (
-	short, long driftback.Tick = 240, 420
+	short, long driftback.Tick = 360, 540
 	event       driftback.Tick = 90
 )
 
@@ -76,8 +76,7 @@ func TestAMatchGoesOnWhenItsRouterForgetsIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			needRouters(t)
 			m := newMatch(newWorld(t, [2]router{cone, cone}), long)
-			before := m.at(event)
-			require.Equal(t, []bool{false, false}, relayed(before))
+			before := m.direct()
 			forget(m.world, 0)
 			last := m.end()
 			require.Equal(t, []bool{false, false}, relayed(last))
@@ -113,11 +112,11 @@ func TestAMatchGoesOnWhenItsRelayDiesAndThereIsADirectPath(t *testing.T) {
 func TestAMatchGoesOnWhenTheSignallingServerIsStartedAnew(t *testing.T) {
 	needRouters(t)
 	m := newMatch(newWorld(t, [2]router{cone, cone}), long)
-	m.at(event)
+	m.direct()
 	m.signal.kill()
 	m.signal = m.start(m.public, "signal")
 	m.signal.ready()
-	now := m.at(2 * event)
+	now := m.at(m.at(0)[0].Confirmed + event)
 	gap := max(now[0].Gap, now[1].Gap)
 	t.Log("longest gap while it was not there, in ticks:", gap)
 	require.LessOrEqual(t, gap, kept, "nobody needs it meanwhile")
