@@ -3,6 +3,7 @@ package nattest
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"net/netip"
 	"os"
 	"slices"
@@ -24,8 +25,10 @@ type internet struct {
 	mu      sync.Mutex
 	lines   map[netip.Addr]*line
 	dark    atomic.Bool // nothing arrives
-	running sync.WaitGroup
-	ended   chan struct{}
+	// loss is how many of a hundred packets are lost, and lost how many were.
+	loss, lost atomic.Int32
+	running    sync.WaitGroup
+	ended      chan struct{}
 	// straight counts QUIC's packets from one router to the other: checks are tried there
 	// whether or not they are let in.
 	straight atomic.Int64
@@ -99,6 +102,10 @@ func (n *internet) carry(l *line) {
 		}
 		if isQUIC(b[:size]) && isRouter(from) && isRouter(to) {
 			n.straight.Add(1)
+		}
+		if rand.Int32N(100) < n.loss.Load() {
+			n.lost.Add(1)
+			continue
 		}
 		select {
 		case other.queue <- packet{time.Now().Add(n.latency), bytes.Clone(b[:size])}:

@@ -8,9 +8,9 @@ import (
 // router is a kind of router, by how it translates.
 type router struct {
 	name string
-	// source is the rule for what goes out; while it has noted nothing of a socket, it
-	// gives it the port that it has inside, if that is free.
-	source string
+	// ports is how it chooses a port for what goes out. Left to itself it gives a socket
+	// the port that it has inside, if that is free.
+	ports string
 	// open: whatever comes for UDP goes to the one home that there is.
 	open bool
 }
@@ -18,11 +18,11 @@ type router struct {
 var (
 	// cone gives each socket one port outside, to whomever it sends. Like all that the
 	// kernel does, it lets in only answers: a port-restricted cone.
-	cone = router{name: "cone", source: "masquerade"}
+	cone = router{name: "cone"}
 	// symmetric draws another port for each address that is sent to.
-	symmetric = router{name: "symmetric", source: "masquerade fully-random"}
+	symmetric = router{name: "symmetric", ports: "fully-random"}
 	// fullCone lets in whatever comes.
-	fullCone = router{name: "full cone", source: "masquerade", open: true}
+	fullCone = router{name: "full cone", open: true}
 )
 
 // rules returns the whole of what the router does for the home at an address.
@@ -35,12 +35,12 @@ func (r router) rules(home string) string {
 	// would take the port that the home's packets in the other direction are about to have.
 	return fmt.Sprintf(`table ip router {
 	chain source { type nat hook postrouting priority srcnat; oifname wan jump outside; }
-	chain outside { %s; }
+	chain outside { masquerade %s; }
 	chain own { type filter hook input priority filter; iifname wan ct state new drop; }
 	chain through { type filter hook forward priority filter; jump blocked; iifname wan ct state new ct status & dnat == 0 drop; }
 	chain blocked { }
 	%s
-}`, r.source, open)
+}`, r.ports, open)
 }
 
 // block has both routers drop what goes straight to the other home.
@@ -63,7 +63,7 @@ func (w *world) unblock() {
 // ports from now on.
 func (w *world) forget(i int) {
 	w.t.Helper()
-	w.nft(w.routers[i], fmt.Sprintf("flush chain ip router outside; add rule ip router outside meta l4proto { tcp, udp } %s to :20000-29999;", w.kinds[i].source))
+	w.nft(w.routers[i], fmt.Sprintf("flush chain ip router outside; add rule ip router outside meta l4proto { tcp, udp } masquerade to :20000-29999 %s;", w.kinds[i].ports))
 	if err := run("", in(w.routers[i], "conntrack", "-F")...); err != nil {
 		w.t.Error(err)
 	}

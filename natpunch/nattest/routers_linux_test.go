@@ -107,6 +107,35 @@ func TestAMatchGoesOnWhenItsRelayDiesAndThereIsADirectPath(t *testing.T) {
 	}
 }
 
+// The relay knows its peers by their addresses outside, and takes what comes from another
+// one for a stranger's.
+func TestAMatchThroughARelayGoesOnWhenItsRouterForgetsIt(t *testing.T) {
+	needRouters(t)
+	m := newMatch(newWorld(t, [2]router{symmetric, symmetric}), long)
+	before := m.at(event)
+	require.Equal(t, []bool{true, true}, relayed(before))
+	m.forget(0)
+	last := m.end()
+	require.Equal(t, []bool{true, true}, relayed(last))
+	gap := tell(t, last)
+	require.Greater(t, gap, kept, "the path was lost")
+	require.LessOrEqual(t, gap, most)
+}
+
+// Signals are lost as well, and come when TCP has sent them again.
+func TestAMatchOverABadLineGoesOnWhenItsRouterForgetsIt(t *testing.T) {
+	needRouters(t)
+	w := newWorld(t, [2]router{cone, cone})
+	w.internet.loss.Store(5)
+	m := newMatch(w, long)
+	before := m.direct()
+	m.forget(0)
+	last := m.end()
+	require.NotEqual(t, before[1].Path.Remote, last[1].Path.Remote)
+	require.Positive(t, w.internet.lost.Load())
+	require.LessOrEqual(t, tell(t, last), most)
+}
+
 // The new server knows nobody: the players have connected anew when a router forgets
 // them later, or there would be no other path.
 func TestAMatchGoesOnWhenTheSignallingServerIsStartedAnew(t *testing.T) {
