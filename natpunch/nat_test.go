@@ -200,8 +200,7 @@ func TestALinkComesBackWhenTheNetworkDoes(t *testing.T) {
 	m.talk(0, 1)
 }
 
-// A relay that still gives addresses and carries nothing holds ICE up; it does not hold
-// up the match for long.
+// ICE would wait for a relay that still gives addresses and answers nothing else.
 func TestAMatchGoesOnWhenItsRelayIsHalfDead(t *testing.T) {
 	if testing.Short() {
 		t.Skip("plays for two seconds")
@@ -224,5 +223,5 @@ func TestAMatchGoesOnWhenItsRelayIsHalfDead(t *testing.T) {
 	time.Sleep(time.Second / 2)
 	gap := stop()
 	t.Log("longest gap in ticks", gap, m.path(0, 1))
-	require.Less(t, gap, 2*most)
+	require.Less(t, gap, most)
 }

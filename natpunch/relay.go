@@ -23,7 +23,7 @@ func (n *relayNet) ListenPacket(network, address string) (net.PacketConn, error)
 	if err != nil {
 		return nil, err
 	}
-	return conn, n.keep(conn)
+	return &relayConn{PacketConn: conn}, n.keep(conn)
 }
 
 // DialTCP opens a connection to a relay.

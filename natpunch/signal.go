@@ -24,7 +24,8 @@ type Signal interface {
 	Send(ctx context.Context, to driftback.Peer, b []byte) error
 	// Receive waits for the next message, which is the caller's to keep, and says which
 	// peer sent it, as far as the implementation knows. It returns an error when ctx
-	// ends, or when none will come for now; then it is called again after a while.
+	// ends, or when none will come for now, as when a connection is lost: then what has not
+	// been answered is sent again, and it is called again at once or after a while.
 	Receive(ctx context.Context) (from driftback.Peer, b []byte, err error)
 }
 
@@ -36,13 +37,19 @@ const (
 
 // listen takes in what comes through the signal, until ctx ends.
 func (t *Transport) listen(ctx context.Context) {
+	var failed time.Time // when it did last
 	for ctx.Err() == nil {
 		from, b, err := t.signal.Receive(ctx)
 		if err != nil {
 			if ctx.Err() == nil {
 				t.log.Debug("no signals for now", "reason", err)
 			}
-			sleep(ctx, receiveSpaced)
+			if now := time.Now(); now.Sub(failed) > receiveSpaced {
+				failed = now
+				t.repeat()
+			} else {
+				sleep(ctx, receiveSpaced)
+			}
 			continue
 		}
 		var m message
@@ -53,6 +60,23 @@ func (t *Transport) listen(ctx context.Context) {
 			t.counts.signals.Add(1)
 		default:
 			t.routes[from].hear(m)
+		}
+	}
+}
+
+// repeat has all routes say at once what has not been answered: the signal worked until
+// now, so that it is only now known to be lost. A connection through a router that has forgotten
+// it fails when something is sent, which is mostly when a path has failed for the same reason.
+func (t *Transport) repeat() {
+	for _, r := range t.routes {
+		if r == nil {
+			continue
+		}
+		r.mu.Lock()
+		unanswered := r.acked < r.version
+		r.mu.Unlock()
+		if unanswered {
+			signal(r.speak)
 		}
 	}
 }

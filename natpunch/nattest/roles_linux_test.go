@@ -1,0 +1,97 @@
+package nattest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"testing"
+
+	"github.com/pion/logging"
+	"github.com/pion/turn/v5"
+	"go.uber.org/goleak"
+)
+
+// roleVariable names what this program is when it has been started by itself, in a
+// namespace: a player or a server. Each tells what there is to tell in lines of JSON, and
+// ends when its input does.
+const roleVariable = "DRIFTBACK_NATTEST_ROLE"
+
+var roles = map[string]func() error{
+	"player": play,
+	"stun":   func() error { return serveTURN(stunAddr) },
+	"turn":   func() error { return serveTURN(turnAddr) },
+	"signal": func() error { return serveSignalling(signalAddr) },
+}
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(roleVariable); role != "" {
+		if err := roles[role](); err != nil {
+			fmt.Fprintln(os.Stderr, role+":", err)
+			os.Exit(1)
+		}
+		return
+	}
+	if err := sweep(); err != nil {
+		fmt.Fprintln(os.Stderr, "what an earlier run has left cannot be deleted:", err)
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// say tells the test something.
+func say(what any) { _ = json.NewEncoder(os.Stdout).Encode(what) }
+
+// untilEnd waits for the input to end.
+func untilEnd() { <-inputEnds() }
+
+// inputEnds is closed when the input ends.
+func inputEnds() <-chan struct{} {
+	ended := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		close(ended)
+	}()
+	return ended
+}
+
+const username, password = "player", "secret"
+
+// serveTURN is a STUN and TURN server.
+func serveTURN(addr string) error {
+	conn, err := net.ListenPacket("udp4", fmt.Sprintf("%s:%d", addr, serverPort))
+	if err != nil {
+		return err
+	}
+	quiet := logging.NewDefaultLoggerFactory()
+	quiet.DefaultLogLevel = logging.LogLevelDisabled
+	server, err := turn.NewServer(turn.ServerConfig{
+		Realm: "driftback", LoggerFactory: quiet,
+		AuthHandler: func(a *turn.RequestAttributes) (string, []byte, bool) {
+			return a.Username, turn.GenerateAuthKey(a.Username, a.Realm, password), a.Username == username
+		},
+		PacketConnConfigs: []turn.PacketConnConfig{{
+			PacketConn:            conn,
+			RelayAddressGenerator: &turn.RelayAddressGeneratorStatic{RelayAddress: net.ParseIP(addr), Address: addr},
+		}},
+	})
+	if err != nil {
+		return err
+	}
+	say(status{})
+	untilEnd()
+	return server.Close()
+}
+
+// serveSignalling is a server of signals.
+func serveSignalling(addr string) error {
+	listener, err := net.Listen("tcp4", fmt.Sprintf("%s:%d", addr, serverPort))
+	if err != nil {
+		return err
+	}
+	go func() { _ = serveSignals(listener) }()
+	say(status{})
+	untilEnd()
+	return listener.Close()
+}
