@@ -130,7 +130,9 @@ func TestARelayIsUsedWhileSomethingBetterIsLookedFor(t *testing.T) {
 	gap := stop()
 	t.Log("longest gap in ticks", gap)
 	require.Less(t, gap, kept)
-	require.Equal(t, 2, m.path(0, 1).Rounds)
+	rounds := m.path(0, 1).Rounds
+	require.GreaterOrEqual(t, rounds, 2)
+	require.LessOrEqual(t, rounds, 4, "it is looked for three times at the most")
 }
 
 // And when it dies while a round is under way that has it among its addresses.
