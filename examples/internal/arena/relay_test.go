@@ -59,38 +59,12 @@ func TestThroughARelayTheWindowIsWiderAndNobodyComesBack(t *testing.T) {
 // find at the same tick that it is gone, and their pages and lines say so.
 func TestTheOthersPlayOnThroughARelayWithoutOneThatIsLost(t *testing.T) {
 	net := loopback.New(1)
-	var sides [3]*peer[tally, pressed]
-	for i := range sides {
-		o := &options{players: 3, rate: 60, delay: 2, window: relayWindow, wait: time.Minute, ticks: 600, relay: carry.Peer}
-		server, err := tallying().openPage(o)
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, server.Close()) })
-		sides[i], err = newPeer(tallying(), driftback.Peer(i), o, net.Open(driftback.Peer(i)), server)
-		require.NoError(t, err)
-	}
+	var carrier *relay.Relay
+	sides, ends, lines, run := threeShown(t, net, options{window: relayWindow, ticks: 600, relay: carry.Peer}, func() { _ = carrier.Poll(net.Now()) })
 	carrier, err := relay.New(relay.Config{
 		Transport: net.Open(carry.Peer), Self: carry.Peer, Players: sides[0].o.everybody(), Match: tallying().Match, Nonce: 1,
 	})
 	require.NoError(t, err)
-	var ends [3]error
-	var lines [3]*status
-	run := func(ticks int, who ...int) {
-		for range ticks {
-			for range 10 {
-				net.Advance(time.Second / 600)
-				_ = carrier.Poll(net.Now())
-			}
-			for _, i := range who {
-				if ends[i] != nil {
-					continue
-				}
-				r, _, err := sides[i].turn(net.Now())
-				ends[i] = err
-				sides[i].show(&r, net.Now(), err)
-				lines[i] = sides[i].status(&r)
-			}
-		}
-	}
 	run(100, 0, 1, 2)
 	for _, p := range sides {
 		require.Len(t, p.frame.Peers, 2)

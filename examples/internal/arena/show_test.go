@@ -76,24 +76,27 @@ func TestAFrameHasALineForEachPeerAndTheNumbersOfTheSlowest(t *testing.T) {
 	require.Equal(t, page.Stats{RoundTripMs: 90, LossPercent: 25, PacketsPerSecond: 30, BytesPerSecond: 400}, p.frame.Stats)
 }
 
-// Of three the second stops without a word. The others stall, agree to go on without it,
-// finish in the same world, and their pages and lines say who is gone.
-func TestTheOthersPlayOnWithoutOneThatIsLost(t *testing.T) {
-	net := loopback.New(1)
-	var sides [3]*peer[tally, pressed]
+// threeShown opens three sides with pages. run has some of them play; they leave how their matches have
+// ended, and their newest lines. carry, if there is one, is called ten times in each tick.
+func threeShown(t *testing.T, net *loopback.Network, o options, carry func()) (sides [3]*peer[tally, pressed], ends *[3]error, lines *[3]*status, run func(ticks int, who ...int)) {
+	t.Helper()
+	o.players, o.rate, o.delay, o.wait = 3, 60, 2, time.Minute
 	for i := range sides {
-		o := &options{players: 3, rate: 60, delay: 2, window: 8, wait: time.Minute, ticks: 300}
-		server, err := tallying().openPage(o)
+		server, err := tallying().openPage(&o)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, server.Close()) })
-		sides[i], err = newPeer(tallying(), driftback.Peer(i), o, net.Open(driftback.Peer(i)), server)
+		sides[i], err = newPeer(tallying(), driftback.Peer(i), &o, net.Open(driftback.Peer(i)), server)
 		require.NoError(t, err)
 	}
-	var ends [3]error
-	var lines [3]*status
-	run := func(ticks int, who ...int) {
+	ends, lines = &[3]error{}, &[3]*status{}
+	return sides, ends, lines, func(ticks int, who ...int) {
 		for range ticks {
-			net.Advance(time.Second / 60)
+			for range 10 {
+				net.Advance(time.Second / 600)
+				if carry != nil {
+					carry()
+				}
+			}
 			for _, i := range who {
 				if ends[i] != nil {
 					continue
@@ -105,6 +108,12 @@ func TestTheOthersPlayOnWithoutOneThatIsLost(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Of three the second stops without a word. The others stall, agree to go on without it,
+// finish in the same world, and their pages and lines say who is gone.
+func TestTheOthersPlayOnWithoutOneThatIsLost(t *testing.T) {
+	sides, ends, lines, run := threeShown(t, loopback.New(1), options{window: 8, ticks: 300}, nil)
 	run(100, 0, 1, 2)
 	require.False(t, sides[0].frame.Peers[0].Gone, "the control")
 	run(100, 0, 2)
