@@ -119,7 +119,7 @@ func (s *Server) elsewhere(r *room, n *frame.Note, now time.Time) {
 	news := p == nil || p.key != key || p.proof != n.Member.Proof
 	r.places[n.Peer] = &place{key: key, proof: n.Member.Proof, since: since, instance: n.Instance, seen: now}
 	if news {
-		r.announce(s, n.Peer)
+		r.announce(n.Peer)
 	}
 }
 

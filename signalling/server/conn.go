@@ -99,14 +99,12 @@ func (c *conn) serve(ctx context.Context, name frame.Room) {
 func (c *conn) read(ctx context.Context, name frame.Room) (left bool) {
 	if no := c.greet(ctx, name); no != nil {
 		c.end(int(no.status), no.reason)
-		c.drain(ctx)
 		return false
 	}
 	for {
 		var f frame.Frame
 		if no := c.next(ctx, &f); no != nil {
 			c.end(int(no.status), no.reason)
-			c.drain(ctx)
 			return false
 		}
 		switch f.Kind {
@@ -117,18 +115,7 @@ func (c *conn) read(ctx context.Context, name frame.Room) (left bool) {
 		default:
 			c.s.counts.wrong.Add(1)
 			c.end(int(frame.Wrong), "a member sends messages, or leaves")
-			c.drain(ctx)
 			return false
-		}
-	}
-}
-
-// drain reads on until the connection is closed, so that the member's own word that it closes
-// is heard.
-func (c *conn) drain(ctx context.Context) {
-	for {
-		if _, _, err := c.ws.Read(ctx); err != nil {
-			return
 		}
 	}
 }

@@ -45,14 +45,22 @@ func (s *Server) serveRoom(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.running.Done()
 	defer s.release(c)
-	c.ws, err = websocket.Accept(w, r, &websocket.AcceptOptions{
+	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{
 		OnPingReceived: func(context.Context, []byte) bool { return c.pings.Take(maxPings, time.Now()) },
 	})
 	if err != nil {
 		s.counts.wrong.Add(1)
 		return // Accept has said why
 	}
-	c.ws.SetReadLimit(frame.MaxFromMember)
+	ws.SetReadLimit(frame.MaxFromMember)
+	s.mu.Lock()
+	c.ws = ws
+	cutting := s.cutting
+	s.mu.Unlock()
+	if cutting {
+		c.cut()
+		return
+	}
 	// The request's context ends when the server that mounts this one is shut down, which
 	// is not for it to decide.
 	c.serve(context.WithoutCancel(r.Context()), name)

@@ -60,8 +60,7 @@ func (r *room) vacate(peer driftback.Peer) {
 }
 
 // announce tells the members here that a member has come.
-func (r *room) announce(s *Server, peer driftback.Peer) {
-	s.counts.entered.Add(1)
+func (r *room) announce(peer driftback.Peer) {
 	f := r.member(peer)
 	r.tell(&f, peer)
 }
@@ -100,7 +99,7 @@ type refused struct {
 
 // find returns the room that a member wants to enter, which is made if it asked for that. The
 // member is then one of those that wait in it.
-func (s *Server) find(name frame.Room, make bool, c *conn, now time.Time) (*room, *refused) {
+func (s *Server) find(name frame.Room, anew bool, c *conn, now time.Time) (*room, *refused) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closing {
@@ -109,16 +108,16 @@ func (s *Server) find(name frame.Room, make bool, c *conn, now time.Time) (*room
 	r := s.rooms[name]
 	if r == nil {
 		switch {
-		case !make && s.c.Bus == nil:
+		case !anew && s.c.Bus == nil:
 			return nil, s.guessed(c, now)
-		case make && !s.makes.Take(c.addr, now):
+		case anew && !s.makes.Take(c.addr, now):
 			s.counts.refusedRate.Add(1)
 			return nil, &refused{frame.Full, "too many rooms have been made from your address: wait a minute"}
 		case len(s.rooms) >= s.c.MaxRooms:
 			s.counts.refusedFull.Add(1)
 			return nil, &refused{frame.Full, "the server has as many rooms as it takes"}
 		}
-		r = &room{name: name, made: now, places: newPlaces(s.c.MaxMembers), known: newSignal()}
+		r = &room{name: name, made: now, places: make([]*place, s.c.MaxMembers), known: make(chan struct{})}
 		if err := s.subscribe(r); err != nil {
 			s.counts.bus.Add(1)
 			s.log.Warn("the bus takes no room", "room", name.Short(), "reason", err)
@@ -126,16 +125,12 @@ func (s *Server) find(name frame.Room, make bool, c *conn, now time.Time) (*room
 		}
 		s.rooms[name] = r
 	}
-	if make {
+	if anew {
 		r.found()
 	}
 	r.waiting++
 	return r, nil
 }
-
-func newPlaces(n int) []*place { return make([]*place, n) }
-
-func newSignal() chan struct{} { return make(chan struct{}) }
 
 // guessed counts a try at a room that does not exist.
 func (s *Server) guessed(c *conn, now time.Time) *refused {
@@ -207,7 +202,8 @@ func (s *Server) seat(r *room, f *frame.Frame, c *conn, welcome *frame.Frame) *r
 			c.must(b.Append(nil))
 		}
 	}
-	r.announce(s, f.Peer)
+	s.counts.entered.Add(1)
+	r.announce(f.Peer)
 	s.present(r, f.Peer)
 	s.log.Info("a member has come", "room", r.name.Short(), "peer", f.Peer, "pin", f.Key.Pin().Short(), "address", c.addr)
 	return nil

@@ -120,6 +120,7 @@ type Server struct {
 	from    map[netip.Prefix]int // connections by address
 	total   limit.Bucket
 	closing bool
+	cutting bool // connections that come about now are cut
 }
 
 var _ http.Handler = (*Server)(nil)
@@ -235,8 +236,11 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	case <-ctx.Done():
 		err = ctx.Err()
 		s.mu.Lock()
+		s.cutting = true
 		for c := range s.conns {
-			go c.cut() // which may wait for the connection's goroutines
+			if c.ws != nil {
+				go c.cut() // which may wait for the connection's goroutines
+			}
 		}
 		s.mu.Unlock()
 		<-done
