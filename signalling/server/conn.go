@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"net"
 	"net/netip"
 	"sync"
 	"time"
@@ -30,6 +31,7 @@ const (
 type conn struct {
 	s    *Server
 	ws   *websocket.Conn
+	net  net.Conn // below ws, whose own ways to be closed wait for the other side
 	addr netip.Addr
 	out  chan []byte
 	over chan struct{} // closed when it should end
@@ -74,8 +76,8 @@ func (c *conn) end(status int, reason string) {
 	})
 }
 
-// cut closes the connection at once.
-func (c *conn) cut() { _ = c.ws.CloseNow() }
+// cut closes the connection at once, whatever else is waiting for it.
+func (c *conn) cut() { _ = c.net.Close() }
 
 // serve holds a conversation with whoever is at the other end. It returns when the connection
 // is closed.
@@ -93,6 +95,7 @@ func (c *conn) serve(ctx context.Context, name frame.Room) {
 	c.end(int(websocket.StatusNormalClosure), "")
 	helpers.Wait()
 	c.cut()
+	_ = c.ws.CloseNow() // which is quick now
 }
 
 // read takes in what the member says, and returns whether it gave its place up.
@@ -172,7 +175,10 @@ func (c *conn) write(ctx context.Context) {
 		select {
 		case b = <-c.out:
 		case <-c.over:
+			// For as long as an honest member takes to hear why.
+			enough := time.AfterFunc(c.s.c.closePatience, c.cut)
 			_ = c.ws.Close(websocket.StatusCode(c.status), c.reason)
+			enough.Stop()
 			return
 		case <-ctx.Done():
 			return
@@ -202,8 +208,10 @@ func (c *conn) ping(ctx context.Context) {
 		patience, cancel := context.WithTimeout(ctx, c.s.c.pingPatience)
 		err := c.ws.Ping(patience)
 		cancel()
-		if err != nil {
+		if errors.Is(err, context.DeadlineExceeded) {
 			c.s.counts.silent.Add(1)
+		}
+		if err != nil {
 			c.cut()
 			return
 		}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bufio"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -45,7 +46,8 @@ func (s *Server) serveRoom(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.running.Done()
 	defer s.release(c)
-	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{
+	below := &hijacker{ResponseWriter: w}
+	ws, err := websocket.Accept(below, r, &websocket.AcceptOptions{
 		OnPingReceived: func(context.Context, []byte) bool { return c.pings.Take(maxPings, time.Now()) },
 	})
 	if err != nil {
@@ -54,7 +56,7 @@ func (s *Server) serveRoom(w http.ResponseWriter, r *http.Request) {
 	}
 	ws.SetReadLimit(frame.MaxFromMember)
 	s.mu.Lock()
-	c.ws = ws
+	c.ws, c.net = ws, below.conn
 	cutting := s.cutting
 	s.mu.Unlock()
 	if cutting {
@@ -64,6 +66,19 @@ func (s *Server) serveRoom(w http.ResponseWriter, r *http.Request) {
 	// The request's context ends when the server that mounts this one is shut down, which
 	// is not for it to decide.
 	c.serve(context.WithoutCancel(r.Context()), name)
+}
+
+// hijacker remembers the connection that a WebSocket is made of.
+type hijacker struct {
+	http.ResponseWriter
+	conn net.Conn
+}
+
+// Hijack implements http.Hijacker.
+func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := http.NewResponseController(h.ResponseWriter).Hijack()
+	h.conn = conn
+	return conn, rw, err
 }
 
 // admit counts a connection in, or says why not.

@@ -82,7 +82,7 @@ type Config struct {
 	Logger *slog.Logger
 
 	// For tests: what is used in place of the constants below.
-	pingEvery, pingPatience, writePatience, enterPatience, sweepEvery, asking time.Duration
+	pingEvery, pingPatience, writePatience, enterPatience, closePatience, sweepEvery, asking time.Duration
 }
 
 // Patience with members, and with the rest of a fleet.
@@ -91,6 +91,7 @@ const (
 	pingPatience  = 10 * time.Second
 	writePatience = 10 * time.Second
 	enterPatience = 5 * time.Second
+	closePatience = time.Second
 	sweepEvery    = time.Second
 	asking        = 300 * time.Millisecond // for who else has a room
 )
@@ -188,6 +189,7 @@ func (c *Config) validate() error {
 		{"PlaceKept", &c.PlaceKept, time.Minute, false},
 		{"", &c.pingEvery, pingEvery, true}, {"", &c.pingPatience, pingPatience, true}, {"", &c.sweepEvery, sweepEvery, true},
 		{"", &c.writePatience, writePatience, true}, {"", &c.enterPatience, enterPatience, true}, {"", &c.asking, asking, true},
+		{"", &c.closePatience, closePatience, true},
 	} {
 		if *f.value == 0 {
 			*f.value = f.usual
@@ -239,7 +241,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		s.cutting = true
 		for c := range s.conns {
 			if c.ws != nil {
-				go c.cut() // which may wait for the connection's goroutines
+				c.cut()
 			}
 		}
 		s.mu.Unlock()
