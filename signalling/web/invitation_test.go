@@ -51,9 +51,9 @@ func TestWhatIsNoInvitationIsRefusedInASentence(t *testing.T) {
 func TestWhatFollowsFromASecretNeverChanges(t *testing.T) {
 	i, err := ParseInvitation("0123-4567-89ab-cdef")
 	require.NoError(t, err)
-	require.Equal(t, "ROOM", i.Room())
+	require.Equal(t, "p98wk0a0t1krz4515rp3dncmmxh8d41n", i.Room())
 	p := i.proof(1, identity.Pin{2})
-	require.Equal(t, "PROOF", identity.Pin(p).String())
+	require.Equal(t, "k8ht90nkbjjey9qhrzs9q97qp6daa6ddne17s8fqq91ewfqq5wn0", identity.Pin(p).String())
 }
 
 func TestAProofHoldsForItsRoomItsPlaceAndItsPinAlone(t *testing.T) {
