@@ -45,5 +45,5 @@ func certificateOf(cert, key string) (*tls.Config, error) {
 	}, nil
 }
 
-// cmdlineSecret returns a secret from the environment, without the newline that comes with a file's.
-func cmdlineSecret(name string) string { return strings.TrimSpace(os.Getenv(name)) }
+// secretOf returns a secret from the environment, without the newline that comes with a file's.
+func secretOf(name string) string { return strings.TrimSpace(os.Getenv(name)) }

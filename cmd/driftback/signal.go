@@ -28,7 +28,7 @@ const (
 	shutdownPatience = 10 * time.Second
 )
 
-// secretSource is where secrets come from: a command line is for all to read.
+// Where secrets come from: a command line is for all to read.
 const (
 	turnSecretVar = "DRIFTBACK_TURN_SECRET"
 	roomKeyVar    = "DRIFTBACK_ROOM_KEY"
@@ -63,7 +63,9 @@ func signalCommand() *cli.Command {
 
 // signalLimits are the bounds, of which 0 is the default that the packages document.
 func signalLimits() []cli.Flag {
-	n := func(name, usage string) cli.Flag { return &cli.IntFlag{Name: name, Usage: usage + "; 0 is the default"} }
+	n := func(name, usage string) cli.Flag {
+		return &cli.IntFlag{Name: name, Usage: usage + "; 0 is the default"}
+	}
 	return []cli.Flag{
 		n("max-rooms", "how `many` rooms at a time, by default 10,000"),
 		n("max-members", "how `many` places in a room, by default 16"),
@@ -89,7 +91,7 @@ func signal(ctx context.Context, c *cli.Command) error {
 		return err
 	}
 	servers := server.Servers{
-		STUN: c.StringSlice("stun"), TURN: c.StringSlice("turn-url"), Secret: cmdlineSecret(turnSecretVar), PasswordLifetime: c.Duration("turn-lifetime"),
+		STUN: c.StringSlice("stun"), TURN: c.StringSlice("turn-url"), Secret: secretOf(turnSecretVar), PasswordLifetime: c.Duration("turn-lifetime"),
 	}
 	relay, err := startRelay(c, &servers, log)
 	if err != nil {
@@ -102,7 +104,7 @@ func signal(ctx context.Context, c *cli.Command) error {
 		MaxRooms: c.Int("max-rooms"), MaxMembers: c.Int("max-members"), MaxConnections: c.Int("max-connections"),
 		ConnectionsPerAddress: c.Int("max-connections-per-address"), MessageRate: c.Int("message-rate"), GuessesPerMinute: c.Int("guesses"),
 		RoomsPerMinute: c.Int("rooms-per-minute"), RoomLifetime: c.Duration("room-lifetime"),
-		RoomKey: []byte(cmdlineSecret(roomKeyVar)), TrustProxy: c.Bool("trust-proxy"), Servers: servers, Logger: log,
+		RoomKey: []byte(secretOf(roomKeyVar)), TrustProxy: c.Bool("trust-proxy"), Servers: servers, Logger: log,
 	})
 	if err != nil {
 		return cmdline.Usagef("%v", err)
