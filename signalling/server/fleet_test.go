@@ -62,6 +62,13 @@ func (w *wire) Subscribe(room string, hear func([]byte)) (func(), error) {
 	}, nil
 }
 
+// roomAt returns the room of these tests.
+func roomAt(s *Server) *room {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rooms[roomOf(1)]
+}
+
 func TestMembersOfOneRoomMayBeAtDifferentInstances(t *testing.T) {
 	w := newWire(t)
 	_, one := open(t, Config{Bus: w})
@@ -120,10 +127,9 @@ func TestOfTwoWithOnePlaceAtDifferentInstancesOneStays(t *testing.T) {
 			a := enter(t, url, roomOf(1), 0, late)
 			n := frame.Note{Instance: 1, Kind: frame.NotePresent, Peer: 0, Since: c.since.UnixMilli()}
 			n.Member.Key = c.theirs.Key()
-			s.hear(s.rooms[roomOf(1)], n.Append(nil))
+			s.hear(roomAt(s), n.Append(nil))
 			if c.want == 0 {
 				require.Equal(t, 1, s.Counts().Members)
-				require.NotNil(t, s.rooms[roomOf(1)].places[0].conn)
 				return
 			}
 			code, why := a.ended()
@@ -136,12 +142,13 @@ func TestTheMembersOfAnInstanceThatIsSilentAreGone(t *testing.T) {
 	s, url := open(t, Config{Bus: newWire(t), sweepEvery: time.Hour})
 	a := enter(t, url, roomOf(1), 0, newIdentity(t))
 	n := frame.Note{Instance: 1, Kind: frame.NotePresent, Peer: 1, Since: 1}
-	s.hear(s.rooms[roomOf(1)], n.Append(nil))
+	s.hear(roomAt(s), n.Append(nil))
 	require.Equal(t, frame.Member, a.read().Kind)
-	s.sweep(time.Now().Add(absentAfter - time.Second))
-	s.hear(s.rooms[roomOf(1)], []byte("junk"))
+	s.sweep(time.Now().Add(absentAfter - time.Second)) // too early
+	require.NoError(t, a.send(1, "it is still there"))
+	until(t, "it is sent on", func() bool { return s.Counts().Messages == 1 })
+	s.hear(roomAt(s), []byte("junk"))
 	require.EqualValues(t, 1, s.Counts().Bus)
-	require.NotNil(t, s.rooms[roomOf(1)].places[1])
 	s.sweep(time.Now().Add(absentAfter + time.Second))
 	require.Equal(t, frame.Gone, a.read().Kind)
 }
