@@ -62,7 +62,7 @@ func dial(t testing.TB, url string, room frame.Room, id *identity.Identity) *cli
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
-	ws, _, err := websocket.Dial(ctx, url+"/rooms/"+room.String(), nil)
+	ws, _, err := websocket.Dial(ctx, url+"/rooms/"+room.String(), nil) //nolint:bodyclose // Dial says that there is nothing to close
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = ws.CloseNow() })
 	ws.SetReadLimit(frame.Max)
@@ -150,7 +150,7 @@ func status(t testing.TB, url, room string, header http.Header) int {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	ws, answer, err := websocket.Dial(ctx, url+"/rooms/"+room, &websocket.DialOptions{HTTPHeader: header})
+	ws, answer, err := websocket.Dial(ctx, url+"/rooms/"+room, &websocket.DialOptions{HTTPHeader: header}) //nolint:bodyclose // Dial says that there is nothing to close
 	if err == nil {
 		_ = ws.CloseNow()
 	}

@@ -201,7 +201,7 @@ func TestWhoGuessesCodesIsLetInNowhereAnyMoreAndNobodyElseIsKeptOut(t *testing.T
 	from := func(addr string) http.Header { return http.Header{"X-Forwarded-For": {addr}} }
 	enter(t, url, roomOf(1), 0, newIdentity(t)) // from no address, as the proxy says nothing
 	guess := func(addr string) {
-		ws, _, err := websocket.Dial(t.Context(), url+"/rooms/"+roomOf(99).String(), &websocket.DialOptions{HTTPHeader: from(addr)})
+		ws, _, err := websocket.Dial(t.Context(), url+"/rooms/"+roomOf(99).String(), &websocket.DialOptions{HTTPHeader: from(addr)}) //nolint:bodyclose // Dial says that there is nothing to close
 		require.NoError(t, err)
 		c := &client{t: t, ws: ws, id: newIdentity(t), ctx: t.Context()}
 		c.nonce = c.read().Nonce

@@ -38,7 +38,7 @@ func Example() {
 	defer leave()
 	await(ctx, link, transport.Up)
 	if err := link.SendReliable(1, []byte("welcome")); err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
 	<-done
 	// Output: the guest hears: welcome

@@ -101,7 +101,7 @@ func (c *Config) validate() (*url.URL, error) {
 func (c *Config) enter(ctx context.Context, at string, anew bool) (*websocket.Conn, frame.Frame, error) {
 	ctx, cancel := context.WithTimeout(ctx, enterPatience)
 	defer cancel()
-	conn, answer, err := websocket.Dial(ctx, at, &websocket.DialOptions{HTTPClient: c.Client})
+	conn, answer, err := websocket.Dial(ctx, at, &websocket.DialOptions{HTTPClient: c.Client}) //nolint:bodyclose // Dial says that there is nothing to close
 	if err != nil {
 		if answer != nil && answer.StatusCode != http.StatusSwitchingProtocols {
 			return nil, frame.Frame{}, refusal(answer.StatusCode)

@@ -127,6 +127,7 @@ func (f *Frame) Append(b []byte) []byte {
 	case Message:
 		b = append(b, byte(f.Peer))
 		return append(b, f.Data[:min(len(f.Data), MaxData)]...)
+	case Leave:
 	}
 	return b
 }
