@@ -15,11 +15,15 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v3"
+	"golang.org/x/net/netutil"
 
 	"github.com/driftback/driftback/internal/cmdline"
 	"github.com/driftback/driftback/signalling/server"
 	"github.com/driftback/driftback/signalling/turnserver"
 )
+
+// maxSockets is how many TCP connections there are at a time, of members, of requests, and of those who say nothing.
+const maxSockets = 50_000
 
 // Patience with clients' requests and, when it ends, with its members.
 const (
@@ -76,6 +80,7 @@ func signalLimits() []cli.Flag {
 		n("rooms-per-minute", "how `many` rooms one address may make in a minute, by default 30"),
 		n("turn-allocations", "how `many` allocations on the relay at a time, by default 1,000"),
 		n("turn-allocations-per-user", "how `many` of them for one member, by default 16"),
+		n("turn-allocations-per-address", "how `many` of them asked for from one address, by default 64"),
 		n("turn-rate", "how `many` bytes a second through one allocation each way, by default 262,144"),
 		&cli.DurationFlag{Name: "room-lifetime", Usage: "how `long` a room lasts; 0 is 12h"},
 	}
@@ -123,6 +128,8 @@ func signal(ctx context.Context, c *cli.Command) error {
 
 // serve serves until ctx ends, and then sends everybody away.
 func serve(ctx context.Context, l net.Listener, certificate *tls.Config, rooms *server.Server, log *slog.Logger) error {
+	// Those that only connect are held too; a member has one connection.
+	l = netutil.LimitListener(l, maxSockets)
 	web := &http.Server{
 		Handler: rooms, TLSConfig: certificate, ReadHeaderTimeout: headerPatience, IdleTimeout: idlePatience, MaxHeaderBytes: 16 << 10,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), // what strangers do is no error of ours
@@ -174,7 +181,7 @@ func startRelay(c *cli.Command, servers *server.Servers, log *slog.Logger) (*tur
 	}
 	relay, err := turnserver.Listen(turnserver.Config{
 		Addr: addr, PublicIP: host, Secret: servers.Secret, MinPort: first, MaxPort: last, MaxAllocations: c.Int("turn-allocations"),
-		AllocationsPerUser: c.Int("turn-allocations-per-user"), BytesPerSecond: c.Int("turn-rate"), AllowPrivate: c.Bool("turn-private"), Logger: log,
+		AllocationsPerUser: c.Int("turn-allocations-per-user"), AllocationsPerAddress: c.Int("turn-allocations-per-address"), BytesPerSecond: c.Int("turn-rate"), AllowPrivate: c.Bool("turn-private"), Logger: log,
 	})
 	if err != nil {
 		return nil, cmdline.Usagef("%v", err)

@@ -41,6 +41,9 @@ type Config struct {
 	// AllocationsPerUser is how many of them one member of a signalling server may have; 0 is
 	// 16, as a peer has one for each other one, and one more while it looks for something better.
 	AllocationsPerUser int
+	// AllocationsPerAddress is how many may be asked for from one address, whoever asks: a stranger can make
+	// as many keys as it likes. 0 is 64.
+	AllocationsPerAddress int
 	// BytesPerSecond is how much goes through one allocation in each direction, and as much at once; more is
 	// dropped. 0 is 262,144.
 	BytesPerSecond int
@@ -73,7 +76,8 @@ type Relay struct {
 	counts   counts
 
 	mu   sync.Mutex
-	of   map[string]int // allocations by user
+	of   map[string]int       // allocations by user
+	from map[netip.Prefix]int // and by who asked for them
 	all  int
 	once sync.Once
 	err  error
@@ -132,6 +136,7 @@ func (c *Config) validate() error {
 	}{
 		{"MaxAllocations", &c.MaxAllocations, 1000, 60_000},
 		{"AllocationsPerUser", &c.AllocationsPerUser, 16, 60_000},
+		{"AllocationsPerAddress", &c.AllocationsPerAddress, 64, 60_000},
 		{"BytesPerSecond", &c.BytesPerSecond, 256 << 10, 1 << 30},
 		{"RequestsPerSecond", &c.RequestsPerSecond, 200, 1_000_000},
 	} {
@@ -158,7 +163,7 @@ func Listen(c Config) (*Relay, error) {
 		any = "::"
 	}
 	r := &Relay{
-		c: c, log: c.Logger, of: map[string]int{}, requests: limit.NewKeyed(limit.Per(c.RequestsPerSecond), maxAddresses),
+		c: c, log: c.Logger, of: map[string]int{}, from: map[netip.Prefix]int{}, requests: limit.NewKeyed(limit.Per(c.RequestsPerSecond), maxAddresses),
 		relays: &turn.RelayAddressGeneratorPortRange{
 			RelayAddress: c.PublicIP.AsSlice(), MinPort: c.MinPort, MaxPort: c.MaxPort, MaxRetries: 50, Address: any,
 		},
@@ -181,6 +186,10 @@ func Listen(c Config) (*Relay, error) {
 			return user, key, ok
 		},
 		QuotaHandler: func(user, _ string, from net.Addr) bool { return r.hasRoom(user, from) },
+		EventHandler: turn.EventHandler{
+			OnAllocationCreated: func(from, _ net.Addr, _, _, _ string, _ net.Addr, _ int) { r.count(from, 1) },
+			OnAllocationDeleted: func(from, _ net.Addr, _, _, _ string) { r.count(from, -1) },
+		},
 		PacketConnConfigs: []turn.PacketConnConfig{{
 			PacketConn: &door{PacketConn: conn, r: r}, RelayAddressGenerator: (*generator)(r),
 			PermissionHandler: func(from net.Addr, to net.IP) bool { return r.permits(from, to) },
@@ -205,12 +214,31 @@ func (r *Relay) Close() error {
 func (r *Relay) hasRoom(user string, from net.Addr) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.all < r.c.MaxAllocations && r.of[user] < r.c.AllocationsPerUser {
+	if r.all < r.c.MaxAllocations && r.of[user] < r.c.AllocationsPerUser && r.from[owner(from)] < r.c.AllocationsPerAddress {
 		return true
 	}
 	r.counts.full.Add(1)
 	r.log.Warn("no allocation", "user", user, "address", from, "of this user", r.of[user], "of all", r.all)
 	return false
+}
+
+// owner is whose an address is.
+func owner(a net.Addr) netip.Prefix {
+	at, ok := a.(*net.UDPAddr)
+	if !ok {
+		return netip.Prefix{}
+	}
+	return limit.Owner(at.AddrPort().Addr())
+}
+
+// count counts an allocation of an address in, or out.
+func (r *Relay) count(from net.Addr, n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := owner(from)
+	if r.from[key] += n; r.from[key] <= 0 {
+		delete(r.from, key)
+	}
 }
 
 // permits says whether a peer at an address may be spoken with.

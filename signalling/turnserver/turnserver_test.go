@@ -147,6 +147,20 @@ func TestAllocationsAreBoundedByUserAndAltogether(t *testing.T) {
 	require.NoError(t, first.Close())
 	until(t, "it is given back", func() bool { return r.Counts().Allocations == 2 })
 	allocate(t, client(t, r, "c", secret, time.Hour))
+
+	// A stranger with a key for each.
+	r = open(t, Config{AllocationsPerAddress: 2})
+	first = allocate(t, client(t, r, "a", secret, time.Hour))
+	allocate(t, client(t, r, "b", secret, time.Hour))
+	_, err = client(t, r, "c", secret, time.Hour).Allocate()
+	require.ErrorContains(t, err, "486")
+	require.NoError(t, first.Close())
+	until(t, "it is given back", func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.from[owner(&net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})] == 1
+	})
+	allocate(t, client(t, r, "c", secret, time.Hour))
 }
 
 func TestOnlyPublicAddressesAndTheRelaysOwnAreCarriedTo(t *testing.T) {
