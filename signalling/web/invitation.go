@@ -26,6 +26,8 @@ import (
 type Invitation struct {
 	room   frame.Room
 	secret identity.Code
+	// follows says that the name of the room follows from the secret.
+	follows bool
 	// key is for proofs; it follows from secret.
 	key [sha256.Size]byte
 }
@@ -75,8 +77,9 @@ func AskInvitation(ctx context.Context, server string, client *http.Client) (Inv
 	return i, nil
 }
 
-// derive works out what follows from the secret.
+// derive works out what follows from the secret, and the name of the room if that is to.
 func (i *Invitation) derive(room bool) {
+	i.follows = room
 	strong, err := pbkdf2.Key(sha256.New, string(i.secret[:]), []byte("driftback signalling: invitation"), stretch, sha256.Size)
 	if err != nil {
 		panic("web: " + err.Error()) // of lengths and numbers, which are constants
@@ -101,8 +104,7 @@ func (i Invitation) String() string {
 	if i.secret.IsZero() {
 		return i.room.String()
 	}
-	same := Invitation{secret: i.secret}
-	if same.derive(true); same.room == i.room {
+	if i.follows {
 		return i.secret.String()
 	}
 	return i.room.String() + "." + i.secret.String()
