@@ -78,7 +78,7 @@ func TestPlayersMeetOverTheCommandAndUseItsRelayInAnotherProcess(t *testing.T) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trust}}
+	tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trust}, ForceAttemptHTTP2: true} // as the default client does
 	defer tr.CloseIdleConnections()
 	i := web.NewInvitation()
 	var members [2]*web.Member
