@@ -83,6 +83,13 @@ var floors = map[string]floor{
 	"transport/detour":        {clockless: true, imports: []string{"", "transport", "identity"}},
 	"natpunch":                {imports: []string{"", "transport", "transport/quic", "identity"}},
 	"signalling":              {imports: []string{""}},
+	// Rooms on a server: what members and servers say to each other, and either end. Neither knows of
+	// paths, so that a server mounts one without all that finds them.
+	"signalling/internal/frame": {imports: []string{"", "identity"}},
+	"signalling/internal/limit": {},
+	"signalling/web":            {imports: []string{"", "identity", "signalling/internal/frame"}},
+	"signalling/server":         {imports: []string{"", "identity", "signalling/internal/frame", "signalling/internal/limit"}},
+	"signalling/turnserver":     {imports: []string{"signalling/internal/limit"}},
 
 	"cmd/driftback":         {imports: []string{"/..."}},
 	"bench":                 {imports: []string{"/..."}},

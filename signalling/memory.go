@@ -1,5 +1,6 @@
 // Package signalling carries the few messages with which peers find a path to each
-// other (package natpunch): at present between peers of one process.
+// other (package natpunch), between peers of one process. Package signalling/web
+// does so over a network, and signalling/server is what it speaks to there.
 //
 // It owns how the messages travel and refuses to own what they say: they are opaque
 // and bounded, and may be lost. A [Member] may be used by several goroutines at once.

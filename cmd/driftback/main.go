@@ -2,6 +2,7 @@
 //
 //	driftback sim -seeds 0:10000    play simulated matches and hold each to the rules
 //	driftback relay -players 4      carry a match between players who need not reach each other
+//	driftback signal                serve rooms in which players behind routers find each other
 //	driftback version               say which version this is
 //
 // driftback COMMAND -help says what each can do. It owns no work of its own: a command
@@ -26,6 +27,7 @@ func root() *cli.Command {
 		Commands: []*cli.Command{
 			simCommand(),
 			relayCommand(),
+			signalCommand(),
 			versionCommand(),
 		},
 	}
