@@ -232,7 +232,7 @@ func (f *Feeder) end(rest func(w *watcher), reason uint8, words string) {
 
 // drop gives a watcher up, and tells it.
 func (f *Feeder) drop(w *watcher, why error) {
-	f.sendControl(w, wire.Leave{Reason: mesh.LeaveRefused, Tick: f.archive.End(), Text: mesh.Sendable(why.Error())})
+	f.sendControl(w, wire.Leave{Reason: mesh.LeaveUnfed, Tick: f.archive.End(), Text: mesh.Sendable(why.Error())})
 	f.remove(w, fmt.Errorf("%w: %w", ErrDropped, why))
 	w.phase = ignored
 }

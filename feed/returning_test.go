@@ -58,7 +58,7 @@ func TestOnlyAPlayerMaySayThatItPlays(t *testing.T) {
 	require.NoError(t, err)
 	leave, ok := c.(wire.Leave)
 	require.True(t, ok)
-	require.Equal(t, mesh.LeaveRefused, leave.Reason)
+	require.Equal(t, mesh.LeaveUnfed, leave.Reason)
 	require.Contains(t, leave.Text, "it says that it plays")
 }
 

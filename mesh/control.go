@@ -19,6 +19,7 @@ const (
 	LeaveMissing               // a peer did not come
 	LeaveUnderWay              // the match goes on, and may be joined
 	LeaveCut                   // said by a relay: the others go on without whom it is said to
+	LeaveUnfed                 // said to who watches: it is shown no more of the match, which goes on
 )
 
 // receiveControl takes one message of the reliable channel. The channel delivers

@@ -152,7 +152,7 @@ func (m *Mesh) Halt(err error, words string) {
 }
 
 func (m *Mesh) receiveLeave(l *link, leave wire.Leave) {
-	if m.gaveUp(l) {
+	if m.gaveUp(l) || leave.Reason == LeaveUnfed { // which was said to the spectator that this peer was
 		return
 	}
 	if l.view.left && m.phase == Playing {
@@ -177,9 +177,6 @@ func (m *Mesh) receiveLeave(l *link, leave wire.Leave) {
 	case LeaveMissing:
 		m.end(told, leave)
 	case LeaveRefused:
-		if m.from != 0 && !l.meter.started {
-			return // said to the spectator that this peer was
-		}
 		m.end(told, wire.Leave{Reason: LeaveRefused, Text: "another peer refused the match"})
 	default:
 		if m.playsOn() {

@@ -318,7 +318,7 @@ func TestLeavingBeforeTheHelloIsHeard(t *testing.T) {
 func TestEveryReasonToLeaveIsUnderstood(t *testing.T) {
 	for reason, want := range map[uint8]error{
 		LeaveLeft: ErrPeerLeft, LeaveHalted: ErrHalted, LeaveRefused: ErrRefused, LeaveLost: ErrPeerLeft,
-		LeaveMissing: ErrNeverJoined, LeaveFinished: nil, 200: ErrPeerLeft,
+		LeaveMissing: ErrNeverJoined, LeaveFinished: nil, LeaveUnfed: nil, 200: ErrPeerLeft,
 	} {
 		m := playing(t, 2, nil)
 		a := m.seats[0]

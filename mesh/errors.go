@@ -121,7 +121,7 @@ func Told(peer driftback.Peer, leave wire.Leave) *ToldError {
 		how = ErrHalted
 	case LeaveMissing:
 		how = ErrNeverJoined
-	case LeaveRefused:
+	case LeaveRefused, LeaveUnfed:
 		how = ErrRefused
 	case LeaveUnderWay:
 		how = ErrUnderWay

@@ -141,13 +141,17 @@ func (m *Mesh) welcomed(l *link, w *wire.Welcome) {
 // marks are what the relay says of its set beside inputs.
 type marks struct {
 	late []uint64 // by participant
-	// used is the next tick to run: the set may go on without this peer, and far beyond it.
+	// used is the first tick that is not run: the set may go on without this peer, and far beyond it.
 	used driftback.Tick
 }
 
-// Used says which tick the owner runs next. With a relay the set is held only so far beyond
-// it as inputs can be kept.
-func (m *Mesh) Used(t driftback.Tick) { m.marks.used = t }
+// Used says that the owner has run all ticks before t, or is about to. With a relay the set is
+// held only so far beyond it as inputs can be kept. Without, whoever was cut is known to do nothing
+// on them.
+func (m *Mesh) Used(t driftback.Tick) {
+	m.marks.used = t
+	m.fill()
+}
 
 // Late returns on how many ticks of the relay's set a participant's last input is repeated.
 func (m *Mesh) Late(p driftback.Participant) uint64 { return m.marks.late[p] }

@@ -33,13 +33,17 @@ func (m *Mesh) limit() {
 	m.fill()
 }
 
-// fill gives participants that were cut neutral inputs for as far as others play.
+// fill gives participants that were cut neutral inputs for as far as others play, and for what this
+// peer runs: one that comes back runs ticks before those for which it gives inputs.
 func (m *Mesh) fill() {
 	v := &m.views
 	if v.number == 0 {
 		return
 	}
 	newest := m.newest()
+	if !m.relayed() {
+		newest = max(newest, m.marks.used)
+	}
 	for p, t := range v.cuts {
 		h := &m.histories[p]
 		if t == never || h.held < t {

@@ -97,6 +97,8 @@ func (m *Lockstep[S, I]) catchUp() {
 			m.mesh.Blocked() || m.cfg.Buggify.Fires(buggify.SpareStall) {
 			return
 		}
+		m.mesh.Used(t + 1)
+		m.takeCut()
 		started := m.read()
 		_, err := m.loop.Advance()
 		m.stepTime += m.read() - started

@@ -221,6 +221,15 @@ func (m *Lockstep[S, I]) take(p driftback.Participant) {
 	}
 }
 
+// takeCut hands on what is known of those who were cut.
+func (m *Lockstep[S, I]) takeCut() {
+	for p := range m.parts {
+		if m.parts[p].cut != None {
+			m.take(driftback.Participant(p))
+		}
+	}
+}
+
 // advance runs the next tick on this peer's inputs, if it may.
 func (m *Lockstep[S, I]) advance(local []I) {
 	if m.mesh.Phase() != mesh.Playing {
@@ -249,11 +258,7 @@ func (m *Lockstep[S, I]) advance(local []I) {
 	if m.publish(t, local); m.err != nil {
 		return
 	}
-	for p := range m.parts {
-		if m.parts[p].cut != None {
-			m.take(driftback.Participant(p))
-		}
-	}
+	m.takeCut()
 	started := m.read()
 	_, err := m.loop.Advance()
 	m.stepTime += m.read() - started

@@ -76,6 +76,7 @@ var tells = []struct {
 	{is(session.ErrLeft), session.ErrPeerLeft, "it left"},
 	{is(session.ErrPeerLost), session.ErrPeerLeft, "it lost peer "},
 	{is(session.ErrPeerLeft), session.ErrPeerLeft, "another peer left"},
+	{is(session.ErrCutOff), session.ErrPeerLeft, "it was cut off"},
 	{is(session.ErrNeverJoined), session.ErrNeverJoined, ""},
 	{heard(session.ErrHalted), session.ErrHalted, " halted the match: "},
 	{heard(session.ErrRefused), session.ErrRefused, "another peer refused the match"},

@@ -64,6 +64,8 @@ func (p *peer[S, I]) checkRefused(r *session.Result, err error) {
 			early = n
 		case p.m.s.playsOn() && (len(p.m.views) > 1 || slices.Max(p.m.lives) > 0) && (why == mesh.CutOff || why == mesh.OtherMatch):
 			// Those who are in another view say it as they do in theirs.
+		case why == mesh.FarAhead && p.from > 0:
+			// The others go on without its inputs until it plays, and it may have missed theirs.
 		case n > due[i]:
 			p.breaks(RuleHonest, p.next, "it has dropped %d that are %v, and %d are from hostile peers", n, why, due[i])
 		case n < due[i]:

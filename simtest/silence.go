@@ -66,8 +66,10 @@ func (m *match[S, I]) lostWrongly(self driftback.Peer, err error) string {
 		return m.mustGoOn(self) // what was begun to be decided while others were lost may come to no end
 	}
 	least := m.s.silence()
-	if m.lives[lost.Peer] > 0 || m.lives[self] > 0 {
-		least -= m.outlook.patience // what comes from a process that is not yet let in, or to it, is no word of the match's
+	if m.lives[lost.Peer] > 0 || m.lives[self] > 0 || named.view.number > p.view.number {
+		// What comes from a process that is not yet let in, or to it, is no word of the match's, nor
+		// is what is said in a view of which this peer has not heard.
+		least -= m.outlook.patience
 	}
 	if heard := p.silent[lost.Peer]; heard < least {
 		return fmt.Sprintf("it had listened to peer %d in vain for only %v of %v", lost.Peer, heard, m.s.silence())

@@ -113,7 +113,7 @@ func (w *watcher[S, I]) begins(t driftback.Tick) {
 // checkOrder checks the numbers of a turn against those of the one before.
 func (w *watcher[S, I]) checkOrder(r *session.Result, before driftback.Tick) {
 	m, newest := w.m, driftback.Tick(0)
-	for _, p := range m.peers {
+	for _, p := range slices.Concat(m.peers, m.former) {
 		newest = max(newest, p.final)
 	}
 	switch {
