@@ -15,6 +15,7 @@ import (
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/examples/fighter/sim"
 	"github.com/driftback/driftback/fingerprint"
+	"github.com/driftback/driftback/signalling/web"
 )
 
 // patience bounds every wait, and with it every process.
@@ -142,8 +143,9 @@ func newMatch(w *world, ticks driftback.Tick) *match {
 	for i, p := range m.players {
 		pins[i] = p.until("it has a key", func(s *status) bool { return s.Pin != "" }).Pin
 	}
+	invitation := web.NewInvitation().String()
 	for i, p := range m.players {
-		require.NoError(w.t, json.NewEncoder(p.input).Encode(orders{Self: driftback.Peer(i), Other: pins[1-i], Ticks: ticks}))
+		require.NoError(w.t, json.NewEncoder(p.input).Encode(orders{Self: driftback.Peer(i), Other: pins[1-i], Invitation: invitation, Ticks: ticks}))
 	}
 	return m
 }

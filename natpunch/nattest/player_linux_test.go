@@ -15,6 +15,7 @@ import (
 	"github.com/driftback/driftback/identity"
 	"github.com/driftback/driftback/natpunch"
 	"github.com/driftback/driftback/session"
+	"github.com/driftback/driftback/signalling/web"
 )
 
 // seed is what the fight begins from.
@@ -22,9 +23,10 @@ const seed = 7
 
 // orders are what a player is told when it has said who it is.
 type orders struct {
-	Self  driftback.Peer
-	Other string // the other's pin
-	Ticks driftback.Tick
+	Self       driftback.Peer
+	Other      string // the other's pin
+	Invitation string // to the room of both
+	Ticks      driftback.Tick
 }
 
 // status is what a player says of itself, ten times a second.
@@ -56,15 +58,25 @@ func play() error {
 	if err != nil {
 		return err
 	}
-	signals := &carrier{self: o.Self, server: fmt.Sprintf("%s:%d", signalAddr, serverPort)}
-	defer signals.close()
+	invitation, err := web.ParseInvitation(o.Invitation)
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	member, err := web.Join(context.Background(), web.Config{
+		Server: fmt.Sprintf("http://%s:%d", signalAddr, serverPort), Invitation: invitation, Make: true, Self: o.Self, Identity: me, Logger: log,
+	})
+	if err != nil {
+		return err
+	}
+	defer member.Leave()
 	link, err := natpunch.Listen(context.Background(), natpunch.Config{
-		Self: o.Self, Identity: me, Peers: []natpunch.Remote{{Peer: 1 - o.Self, Pin: pin}}, Signal: signals,
+		Self: o.Self, Identity: me, Peers: []natpunch.Remote{{Peer: 1 - o.Self, Pin: pin}}, Signal: member,
 		Servers: []natpunch.Server{
 			{URL: fmt.Sprintf("stun:%s:%d", stunAddr, serverPort)},
 			{URL: fmt.Sprintf("turn:%s:%d", turnAddr, serverPort), Username: username, Password: password},
 		},
-		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Logger: log,
 	})
 	if err != nil {
 		return err

@@ -2,15 +2,20 @@ package nattest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/pion/logging"
 	"github.com/pion/turn/v5"
 	"go.uber.org/goleak"
+
+	"github.com/driftback/driftback/signalling/server"
 )
 
 // roleVariable names what this program is when it has been started by itself, in a
@@ -66,7 +71,7 @@ func serveTURN(addr string) error {
 	}
 	quiet := logging.NewDefaultLoggerFactory()
 	quiet.DefaultLogLevel = logging.LogLevelDisabled
-	server, err := turn.NewServer(turn.ServerConfig{
+	relay, err := turn.NewServer(turn.ServerConfig{
 		Realm: "driftback", LoggerFactory: quiet,
 		AuthHandler: func(a *turn.RequestAttributes) (string, []byte, bool) {
 			return a.Username, turn.GenerateAuthKey(a.Username, a.Realm, password), a.Username == username
@@ -81,17 +86,22 @@ func serveTURN(addr string) error {
 	}
 	say(status{})
 	untilEnd()
-	return server.Close()
+	return relay.Close()
 }
 
-// serveSignalling is a server of signals.
+// serveSignalling is a signalling server.
 func serveSignalling(addr string) error {
 	listener, err := net.Listen("tcp4", fmt.Sprintf("%s:%d", addr, serverPort))
 	if err != nil {
 		return err
 	}
-	go func() { _ = serveSignals(listener) }()
+	rooms, err := server.New(server.Config{})
+	if err != nil {
+		return err
+	}
+	served := &http.Server{Handler: rooms, ReadHeaderTimeout: time.Second}
+	go func() { _ = served.Serve(listener) }() // until it is closed
 	say(status{})
 	untilEnd()
-	return listener.Close()
+	return errors.Join(rooms.Close(), served.Close())
 }
