@@ -47,7 +47,7 @@ const (
 	pingPatience  = 5 * time.Second
 	// A lost connection is tried again after minBackoff, and each time that fails after twice as long,
 	// up to maxBackoff; half of it by chance, so that not all members come at once.
-	minBackoff = 100 * time.Millisecond
+	minBackoff = 20 * time.Millisecond
 	maxBackoff = 5 * time.Second
 )
 
