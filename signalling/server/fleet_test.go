@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/driftback/driftback/identity"
+	"github.com/driftback/driftback/internal/waittest"
 	"github.com/driftback/driftback/signalling/internal/frame"
 )
 
@@ -101,8 +102,8 @@ func TestMembersOfOneRoomMayBeAtDifferentInstances(t *testing.T) {
 	require.Equal(t, frame.Gone, b.read().Kind)
 	b.say(&frame.Frame{Kind: frame.Leave})
 	b.ended()
-	until(t, "the room is gone", func() bool { return second.Counts().Rooms == 0 })
-	until(t, "nobody listens any more", func() bool {
+	waittest.Until(t, "the room is gone", func() bool { return second.Counts().Rooms == 0 })
+	waittest.Until(t, "nobody listens any more", func() bool {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		return len(w.hear[roomOf(1).String()]) == 0
@@ -146,7 +147,7 @@ func TestTheMembersOfAnInstanceThatIsSilentAreGone(t *testing.T) {
 	require.Equal(t, frame.Member, a.read().Kind)
 	s.sweep(time.Now().Add(absentAfter - time.Second)) // too early
 	require.NoError(t, a.send(1, "it is still there"))
-	until(t, "it is sent on", func() bool { return s.Counts().Messages == 1 })
+	waittest.Until(t, "it is sent on", func() bool { return s.Counts().Messages == 1 })
 	s.hear(roomAt(s), []byte("junk"))
 	require.EqualValues(t, 1, s.Counts().Bus)
 	s.sweep(time.Now().Add(absentAfter + time.Second))

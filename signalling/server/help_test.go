@@ -15,13 +15,11 @@ import (
 
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/identity"
+	"github.com/driftback/driftback/internal/waittest"
 	"github.com/driftback/driftback/signalling/internal/frame"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// patience bounds every wait of a test.
-const patience = 20 * time.Second
 
 // open opens a server on this machine and shuts it down when the test ends.
 func open(t testing.TB, c Config) (*Server, string) {
@@ -60,7 +58,7 @@ type client struct {
 // dial connects to a room, and hears the server's hello.
 func dial(t testing.TB, url string, room frame.Room, id *identity.Identity) *client {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waittest.Patience)
 	t.Cleanup(cancel)
 	ws, _, err := websocket.Dial(ctx, url+"/rooms/"+room.String(), nil) //nolint:bodyclose // Dial says that there is nothing to close
 	require.NoError(t, err)
@@ -148,7 +146,7 @@ func refuses(t testing.TB, url string, room frame.Room, peer driftback.Peer, id 
 // status dials and returns the HTTP status, 101 if a WebSocket is open.
 func status(t testing.TB, url, room string, header http.Header) int {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waittest.Patience)
 	defer cancel()
 	ws, answer, err := websocket.Dial(ctx, url+"/rooms/"+room, &websocket.DialOptions{HTTPHeader: header}) //nolint:bodyclose // Dial says that there is nothing to close
 	if err == nil {
@@ -158,24 +156,13 @@ func status(t testing.TB, url, room string, header http.Header) int {
 	return answer.StatusCode
 }
 
-// until waits for a condition.
-func until(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		if ok() {
-			return
-		}
-	}
-	require.FailNow(t, "it did not happen", what)
-}
-
 // raw upgrades a connection by hand, and returns it.
 func raw(t testing.TB, url string, room frame.Room) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
-	require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
+	require.NoError(t, conn.SetDeadline(time.Now().Add(waittest.Patience)))
 	_, err = conn.Write([]byte("GET /rooms/" + room.String() + " HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
 		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"))
 	require.NoError(t, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/internal/waittest"
 	"github.com/driftback/driftback/signalling/internal/frame"
 )
 
@@ -112,7 +113,7 @@ func TestBrokenWebSocketsEndTheConnection(t *testing.T) {
 		})
 		undisturbed()
 	}
-	until(t, "the connections are gone", func() bool { return s.Counts().Connections == 2 })
+	waittest.Until(t, "the connections are gone", func() bool { return s.Counts().Connections == 2 })
 }
 
 func TestOfAFloodTheSurplusIsDroppedAndThenTheMember(t *testing.T) {
@@ -146,7 +147,7 @@ func TestAMemberThatSendsToManyIsHeldForEachOfThem(t *testing.T) {
 			require.NoError(t, a.send(peer+1, "x"))
 		}
 	}
-	until(t, "all are carried or dropped", func() bool { c := s.Counts(); return c.Messages+c.DroppedRate == 15 })
+	waittest.Until(t, "all are carried or dropped", func() bool { c := s.Counts(); return c.Messages+c.DroppedRate == 15 })
 	require.InDelta(t, 6, s.Counts().Messages, 3, "two each, and what time has allowed since")
 }
 
@@ -157,7 +158,7 @@ func TestAllTogetherAreHeldToo(t *testing.T) {
 	for range 10 {
 		require.NoError(t, a.send(1, "x"))
 	}
-	until(t, "all are carried or dropped", func() bool { c := s.Counts(); return c.Messages+c.DroppedRate == 10 })
+	waittest.Until(t, "all are carried or dropped", func() bool { c := s.Counts(); return c.Messages+c.DroppedRate == 10 })
 	require.Less(t, s.Counts().Messages, uint64(6))
 }
 
@@ -167,12 +168,12 @@ func TestRoomsConnectionsAndPlacesAreBounded(t *testing.T) {
 	enter(t, url, roomOf(2), 0, newIdentity(t))
 	code, why := refuses(t, url, roomOf(3), 0, newIdentity(t), true)
 	require.Equal(t, frame.Full, code, why)
-	until(t, "it is gone", func() bool { return s.Counts().Connections == 2 })
+	waittest.Until(t, "it is gone", func() bool { return s.Counts().Connections == 2 })
 	enter(t, url, roomOf(1), 1, newIdentity(t))
 	require.Equal(t, http.StatusTooManyRequests, status(t, url, roomOf(1).String(), nil))
 	a.say(&frame.Frame{Kind: frame.Leave})
 	a.ended()
-	until(t, "it is gone", func() bool { return s.Counts().Connections == 2 })
+	waittest.Until(t, "it is gone", func() bool { return s.Counts().Connections == 2 })
 	require.Equal(t, http.StatusSwitchingProtocols, status(t, url, roomOf(1).String(), nil))
 	require.EqualValues(t, 2, s.Counts().RefusedFull)
 
@@ -253,14 +254,14 @@ func TestWhoDoesNotSpeakOrAnswerIsCut(t *testing.T) {
 	_, err := io.Copy(io.Discard, bufio.NewReader(silent))
 	require.NotErrorIs(t, err, errDeadline)
 	enter(t, url, roomOf(1), 0, newIdentity(t)) // a client that does not read does not answer pings
-	until(t, "it is cut", func() bool { return s.Counts().Silent == 1 && s.Counts().Connections == 0 })
+	waittest.Until(t, "it is cut", func() bool { return s.Counts().Silent == 1 && s.Counts().Connections == 0 })
 }
 
 func TestAShutdownDoesNotWaitForWhoIsNotThere(t *testing.T) {
 	s, url := open(t, Config{})
 	enter(t, url, roomOf(1), 0, newIdentity(t)) // and never answers that the connection is closed
 	raw(t, url, roomOf(1))
-	until(t, "both are there", func() bool { return s.Counts().Connections == 2 })
+	waittest.Until(t, "both are there", func() bool { return s.Counts().Connections == 2 })
 	began := time.Now()
 	require.NoError(t, s.Close())
 	require.Less(t, time.Since(began), 4*time.Second)

@@ -15,6 +15,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
 
+	"github.com/driftback/driftback/internal/waittest"
 	"github.com/driftback/driftback/signalling/internal/frame"
 )
 
@@ -62,13 +63,13 @@ func TestMembersAreToldOfEachOtherAndHearEachOther(t *testing.T) {
 	b.say(&frame.Frame{Kind: frame.Leave})
 	require.Equal(t, frame.Frame{Kind: frame.Gone, Peer: 5}, a.read())
 	b.ended()
-	until(t, "the counts", func() bool {
+	waittest.Until(t, "the counts", func() bool {
 		c := s.Counts()
 		return c.Rooms == 1 && c.Members == 1 && c.Entered == 2 && c.Messages == 2 && c.Bytes == 5 && c.DroppedAbsent == 3
 	})
 	stranger := enter(t, url, roomOf(2), 5, newIdentity(t))
 	require.NoError(t, stranger.send(0, "from another room"))
-	until(t, "the message is dropped", func() bool { return s.Counts().DroppedAbsent == 4 })
+	waittest.Until(t, "the message is dropped", func() bool { return s.Counts().DroppedAbsent == 4 })
 	require.EqualValues(t, 2, s.Counts().Messages)
 }
 
@@ -84,7 +85,7 @@ func TestAPlaceIsKeptForItsKey(t *testing.T) {
 	code, why = a.ended()
 	require.Equal(t, frame.Replaced, code, why)
 	require.NoError(t, again.ws.CloseNow()) // it is lost without a word
-	until(t, "its loss is noticed", func() bool { return s.Counts().Members == 1 })
+	waittest.Until(t, "its loss is noticed", func() bool { return s.Counts().Members == 1 })
 	code, why = refuses(t, url, roomOf(1), 0, newIdentity(t), true)
 	require.Equal(t, frame.Taken, code, why)
 	again = enter(t, url, roomOf(1), 0, host)
@@ -93,7 +94,7 @@ func TestAPlaceIsKeptForItsKey(t *testing.T) {
 	again.ended()
 	third := enter(t, url, roomOf(1), 0, newIdentity(t)) // whoever left has given it up
 	require.NoError(t, third.ws.CloseNow())
-	until(t, "the place is kept no longer", func() bool {
+	waittest.Until(t, "the place is kept no longer", func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return s.rooms[roomOf(1)].places[0] == nil
@@ -112,7 +113,7 @@ func TestARoomEndsWithItsTimeOrItsMembers(t *testing.T) {
 	require.LessOrEqual(t, s.Counts().Rooms, 2, "it went with its last member")
 	code, why := a.ended()
 	require.Equal(t, frame.Expired, code, why)
-	until(t, "no room is left", func() bool { return s.Counts().Rooms == 0 })
+	waittest.Until(t, "no room is left", func() bool { return s.Counts().Rooms == 0 })
 	code, _ = refuses(t, url, roomOf(2), 0, newIdentity(t), false)
 	require.Equal(t, frame.NoRoom, code)
 }
@@ -202,7 +203,7 @@ func TestWhoIsSentAwayByAShutdownIsToldThatTheServerComesBack(t *testing.T) {
 			ended <- int(websocket.CloseStatus(err))
 		}()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waittest.Patience)
 	defer cancel()
 	require.NoError(t, s.Shutdown(ctx))
 	require.Equal(t, statusRestart, <-ended)

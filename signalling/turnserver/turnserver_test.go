@@ -13,14 +13,13 @@ import (
 	"github.com/pion/turn/v5"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/driftback/driftback/internal/waittest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const (
-	patience = 20 * time.Second
-	secret   = "a secret of the tests"
-)
+const secret = "a secret of the tests"
 
 var loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 
@@ -43,7 +42,7 @@ func open(t testing.TB, c Config) *Relay {
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, r.Close())
-		until(t, "all is given back", func() bool { return r.Counts().Allocations == 0 })
+		waittest.Until(t, "all is given back", func() bool { return r.Counts().Allocations == 0 })
 		require.Empty(t, r.of)
 	})
 	return r
@@ -73,18 +72,8 @@ func allocate(t testing.TB, c *turn.Client) net.PacketConn {
 	conn, err := c.Allocate()
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
-	require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
+	require.NoError(t, conn.SetDeadline(time.Now().Add(waittest.Patience)))
 	return conn
-}
-
-func until(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		if ok() {
-			return
-		}
-	}
-	require.FailNow(t, "it did not happen", what)
 }
 
 // between carries b from one to the other.
@@ -145,7 +134,7 @@ func TestAllocationsAreBoundedByUserAndAltogether(t *testing.T) {
 	require.ErrorContains(t, err, "486")
 	require.EqualValues(t, 2, r.Counts().Full)
 	require.NoError(t, first.Close())
-	until(t, "it is given back", func() bool { return r.Counts().Allocations == 2 })
+	waittest.Until(t, "it is given back", func() bool { return r.Counts().Allocations == 2 })
 	allocate(t, client(t, r, "c", secret, time.Hour))
 
 	// A stranger with a key for each.
@@ -155,7 +144,7 @@ func TestAllocationsAreBoundedByUserAndAltogether(t *testing.T) {
 	_, err = client(t, r, "c", secret, time.Hour).Allocate()
 	require.ErrorContains(t, err, "486")
 	require.NoError(t, first.Close())
-	until(t, "it is given back", func() bool {
+	waittest.Until(t, "it is given back", func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		return r.from[owner(&net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})] == 1
@@ -199,13 +188,13 @@ func TestAPeerInsideTheRelaysNetworkIsNotReached(t *testing.T) {
 	}
 	_, err = conn.WriteTo([]byte("psst"), service.LocalAddr())
 	require.NoError(t, err)
-	until(t, "it is dropped", func() bool { return r.Counts().Dropped == 1 })
+	waittest.Until(t, "it is dropped", func() bool { return r.Counts().Dropped == 1 })
 
 	allowed := open(t, Config{AllowPrivate: true})
 	conn = allocate(t, client(t, allowed, "a", secret, time.Hour))
 	_, err = conn.WriteTo([]byte("psst"), service.LocalAddr())
 	require.NoError(t, err)
-	require.NoError(t, service.SetReadDeadline(time.Now().Add(patience)))
+	require.NoError(t, service.SetReadDeadline(time.Now().Add(waittest.Patience)))
 	buf := make([]byte, 10)
 	n, _, err := service.ReadFrom(buf)
 	require.NoError(t, err)
@@ -220,7 +209,7 @@ func TestWhatIsTooMuchForOneAllocationIsDropped(t *testing.T) {
 		_, err := a.WriteTo(make([]byte, 1000), b.LocalAddr())
 		require.NoError(t, err)
 	}
-	until(t, "most is dropped", func() bool { return r.Counts().Dropped > 70 })
+	waittest.Until(t, "most is dropped", func() bool { return r.Counts().Dropped > 70 })
 }
 
 func TestAFloodOfRequestsIsDroppedAndChannelsAreNot(t *testing.T) {

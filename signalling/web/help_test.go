@@ -11,14 +11,12 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/driftback/driftback/identity"
+	"github.com/driftback/driftback/internal/waittest"
 	"github.com/driftback/driftback/signalling/server"
 	"github.com/driftback/driftback/signalling/web"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// patience bounds every wait of a test.
-const patience = 20 * time.Second
 
 // site is a signalling server that can be stopped and started again at the same address.
 type site struct {
@@ -52,7 +50,7 @@ func (s *site) start() {
 
 // stop stops the server, with all that it knows.
 func (s *site) stop() {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waittest.Patience)
 	defer cancel()
 	require.NoError(s.t, s.s.Shutdown(ctx))
 	require.NoError(s.t, s.web.Shutdown(ctx))
@@ -88,18 +86,7 @@ func join(t testing.TB, c web.Config) *web.Member {
 
 // soon is a context that ends when a test has waited long enough.
 func soon(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waittest.Patience)
 	t.Cleanup(cancel)
 	return ctx
-}
-
-// until waits for a condition.
-func until(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		if ok() {
-			return
-		}
-	}
-	require.FailNow(t, "it did not happen", what)
 }

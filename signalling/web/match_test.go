@@ -3,12 +3,12 @@ package web_test
 import (
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/identity"
+	"github.com/driftback/driftback/internal/waittest"
 	"github.com/driftback/driftback/natpunch"
 	"github.com/driftback/driftback/signalling/server"
 	"github.com/driftback/driftback/signalling/web"
@@ -29,18 +29,6 @@ func listen(t testing.TB, self driftback.Peer, id *identity.Identity, m *web.Mem
 	return link
 }
 
-// hear asks for messages until one is of a kind.
-func hear(t testing.TB, link *natpunch.Transport, kind transport.Kind) string {
-	t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(200 * time.Microsecond) {
-		if m, ok := link.Receive(); ok && m.Kind == kind {
-			return string(m.Data)
-		}
-	}
-	require.FailNow(t, "nothing of the kind came", "%v", kind)
-	return ""
-}
-
 func TestAMatchGoesOnWhileTheServerRestartsAndFindsPathsOverItAfterwards(t *testing.T) {
 	s := newSite(t, server.Config{})
 	i := web.NewInvitation()
@@ -50,27 +38,27 @@ func TestAMatchGoesOnWhileTheServerRestartsAndFindsPathsOverItAfterwards(t *test
 		members[self] = join(t, web.Config{Server: s.url(), Invitation: i, Make: self == 0, Self: driftback.Peer(self), Identity: ids[self]})
 	}
 	host, guest := listen(t, 0, ids[0], members[0]), listen(t, 1, ids[1], members[1])
-	hear(t, host, transport.Up)
-	hear(t, guest, transport.Up)
+	waittest.Message(t, host, transport.Up)
+	waittest.Message(t, guest, transport.Up)
 
 	s.stop()
-	until(t, "the loss is noticed", func() bool {
+	waittest.Until(t, "the loss is noticed", func() bool {
 		return errors.Is(members[0].Err(), web.ErrAway) && errors.Is(members[1].Err(), web.ErrAway)
 	})
 	require.NoError(t, host.SendReliable(1, []byte("without the server")))
-	require.Equal(t, "without the server", hear(t, guest, transport.Reliable))
+	require.Equal(t, "without the server", string(waittest.Message(t, guest, transport.Reliable).Data))
 
 	// The guest's process dies, without a word, and comes back at another port before the server does: only the
 	// server can tell the host where it is.
 	members[1].Leave()
 	require.NoError(t, guest.Close())
-	hear(t, host, transport.Down)
+	waittest.Message(t, host, transport.Down)
 	s.start()
-	until(t, "the host is back", func() bool { return members[0].Err() == nil })
+	waittest.Until(t, "the host is back", func() bool { return members[0].Err() == nil })
 	again := join(t, web.Config{Server: s.url(), Invitation: i, Self: 1, Identity: ids[1]})
 	guest = listen(t, 1, ids[1], again)
-	hear(t, host, transport.Up)
-	hear(t, guest, transport.Up)
+	waittest.Message(t, host, transport.Up)
+	waittest.Message(t, guest, transport.Up)
 	require.NoError(t, guest.SendReliable(0, []byte("back again")))
-	require.Equal(t, "back again", hear(t, host, transport.Reliable))
+	require.Equal(t, "back again", string(waittest.Message(t, host, transport.Reliable).Data))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
 
+	"github.com/driftback/driftback/internal/waittest"
 	"github.com/driftback/driftback/natpunch"
 	"github.com/driftback/driftback/signalling/internal/frame"
 	"github.com/driftback/driftback/signalling/server"
@@ -68,7 +69,7 @@ func TestWhoKnowsWhatTheServerKnowsIsNotMet(t *testing.T) {
 	bare, err := web.ParseInvitation(invitation.Room())
 	require.NoError(t, err)
 	stranger := join(t, web.Config{Server: s.url(), Invitation: bare, Self: 1})
-	until(t, "the host is told of the stranger", func() bool { return len(host.Others()) == 1 })
+	waittest.Until(t, "the host is told of the stranger", func() bool { return len(host.Others()) == 1 })
 	require.False(t, host.Others()[0].Proven)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -118,7 +119,7 @@ func TestAPlaceThatIsTakenIsRefusedAndOneThatIsTakenOverIsLost(t *testing.T) {
 	second.Leave()
 	_, _, err = second.Receive(soon(t))
 	require.ErrorIs(t, err, web.ErrLeft)
-	until(t, "the room is gone", func() bool { return s.s.Counts().Rooms == 0 })
+	waittest.Until(t, "the room is gone", func() bool { return s.s.Counts().Rooms == 0 })
 }
 
 func TestWhenTheServerRestartsTheMembersMakeTheRoomAgain(t *testing.T) {
@@ -130,12 +131,12 @@ func TestWhenTheServerRestartsTheMembersMakeTheRoomAgain(t *testing.T) {
 	require.NoError(t, err)
 	s.stop()
 	for _, m := range []*web.Member{a, b} {
-		until(t, "the loss is noticed", func() bool { return errors.Is(m.Err(), web.ErrAway) })
+		waittest.Until(t, "the loss is noticed", func() bool { return errors.Is(m.Err(), web.ErrAway) })
 		require.ErrorIs(t, m.Send(t.Context(), 1, nil), web.ErrAway)
 	}
 	require.NotEmpty(t, b.Others(), "what is known stays known")
 	s.start()
-	until(t, "both are back", func() bool { return a.Err() == nil && b.Err() == nil && s.s.Counts().Members == 2 })
+	waittest.Until(t, "both are back", func() bool { return a.Err() == nil && b.Err() == nil && s.s.Counts().Members == 2 })
 	met, err := b.Meet(soon(t), 0)
 	require.NoError(t, err)
 	require.Equal(t, host.Pin(), met.Pin)
@@ -149,7 +150,7 @@ func TestLeavingWhileTheServerIsGoneDoesNotWaitForIt(t *testing.T) {
 	s := newSite(t, server.Config{})
 	a := join(t, web.Config{Server: s.url(), Invitation: web.NewInvitation(), Make: true})
 	s.stop()
-	until(t, "the loss is noticed", func() bool { return a.Err() != nil })
+	waittest.Until(t, "the loss is noticed", func() bool { return a.Err() != nil })
 	began := time.Now()
 	a.Leave()
 	require.Less(t, time.Since(began), 2*time.Second)
