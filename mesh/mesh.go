@@ -51,8 +51,8 @@ type Mesh struct {
 	own       []driftback.Participant // the participants this peer plays
 	histories []history               // by participant; with a relay what its set has
 	published []history               // with a relay: what this peer has published, in the order of own
-	marks     marks
-	delays    []int // by participant, known once Agreeing
+	late      []uint64                // by participant: on how many ticks of the relay's set its last input is repeated
+	delays    []int                   // by participant, known once Agreeing
 	// span is how far beyond the confirmed tick an honest peer can have published.
 	span  driftback.Tick
 	links []link
@@ -77,6 +77,7 @@ type Mesh struct {
 	dispute      dispute
 	views        views
 	from         driftback.Tick // where a peer that has come back begins to play; 0: it was there from the start
+	used         driftback.Tick // the first tick that the owner does not run: a relay's set may go on far beyond it
 	turns        turns
 	pace         ownPace
 
@@ -128,7 +129,7 @@ func New(c Config) (*Mesh, error) {
 			}
 		}
 	}
-	m.marks.late = make([]uint64, len(c.Players))
+	m.late = make([]uint64, len(c.Players))
 	peers := slices.Clone(c.Players)
 	if c.relayed() {
 		peers = []driftback.Peer{c.Relay}

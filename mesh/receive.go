@@ -95,7 +95,7 @@ func (m *Mesh) receiveRun(l *link, r *wire.Run) {
 			m.halt(&ConflictError{Participant: r.Participant, Tick: t, Had: h.at(t), Got: in, HadEntry: h.entry(t), GotEntry: e})
 			return
 		case t < h.held: // again
-		case t >= m.Confirmed()+m.span || m.relayed() && t >= m.marks.used+m.span:
+		case t >= m.Confirmed()+m.span || m.relayed() && t >= m.used+m.span:
 			m.refuse(FarAhead)
 			return
 		case m.cfg.Valid != nil && !m.cfg.Valid(in) || !m.may(r.Participant, e) && (!m.relayed() || !e.Mark()):

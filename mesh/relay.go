@@ -138,23 +138,8 @@ func (m *Mesh) welcomed(l *link, w *wire.Welcome) {
 	m.proceed()
 }
 
-// marks are what the relay says of its set beside inputs.
-type marks struct {
-	late []uint64 // by participant
-	// used is the first tick that is not run: the set may go on without this peer, and far beyond it.
-	used driftback.Tick
-}
-
-// Used says that the owner has run all ticks before t, or is about to. With a relay the set is
-// held only so far beyond it as inputs can be kept. Without, whoever was cut is known to do nothing
-// on them.
-func (m *Mesh) Used(t driftback.Tick) {
-	m.marks.used = t
-	m.fill()
-}
-
 // Late returns on how many ticks of the relay's set a participant's last input is repeated.
-func (m *Mesh) Late(p driftback.Participant) uint64 { return m.marks.late[p] }
+func (m *Mesh) Late(p driftback.Participant) uint64 { return m.late[p] }
 
 // Dropped returns the entry that this peer published with its input of p for tick t, which has come
 // in the relay's set with another input in its place; 0 if it is not so.
@@ -189,7 +174,7 @@ func (m *Mesh) findMarks(p driftback.Participant, from driftback.Tick) {
 	for t := from; t < h.held; t++ {
 		e := h.entry(t)
 		if e == wire.EntryLate {
-			m.marks.late[p]++
+			m.late[p]++
 			late = t
 		}
 		if e == wire.EntryGone && m.views.cuts[p] == never {

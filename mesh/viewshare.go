@@ -33,6 +33,14 @@ func (m *Mesh) limit() {
 	m.fill()
 }
 
+// Used says that the owner has run all ticks before t, or is about to. With a relay the set is
+// held only so far beyond it as inputs can be kept. Without, whoever was cut is known to do nothing
+// on them.
+func (m *Mesh) Used(t driftback.Tick) {
+	m.used = t
+	m.fill()
+}
+
 // fill gives participants that were cut neutral inputs for as far as others play, and for what this
 // peer runs: one that comes back runs ticks before those for which it gives inputs.
 func (m *Mesh) fill() {
@@ -42,7 +50,7 @@ func (m *Mesh) fill() {
 	}
 	newest := m.newest()
 	if !m.relayed() {
-		newest = max(newest, m.marks.used)
+		newest = max(newest, m.used)
 	}
 	for p, t := range v.cuts {
 		h := &m.histories[p]
