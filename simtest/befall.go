@@ -2,6 +2,7 @@ package simtest
 
 import (
 	"slices"
+	"time"
 
 	"github.com/driftback/driftback"
 )
@@ -67,6 +68,12 @@ func (m *match[S, I]) disturb(on bool, k Kind) {
 		m.disturbing--
 		m.disturbed = m.net.Now()
 	}
+}
+
+// unsettled reports whether a fault that passes is on, or ended so shortly before a time that something
+// may be left of it.
+func (m *match[S, I]) unsettled(at, shortly time.Duration) bool {
+	return m.disturbing > 0 || m.disturbed > 0 && at-m.disturbed < shortly
 }
 
 // takeDown lets links go down or come up again.

@@ -183,9 +183,9 @@ func (p *peer[S, I]) checkFingerprints() {
 	if stats.Agreed < p.agreed || stats.Agreed > max(p.final, p.from) {
 		p.breaks(RuleFingerprint, stats.Agreed, "all agreed on tick %d and now on %d, with tick %d confirmed", p.agreed, stats.Agreed, p.final)
 	}
+	// In the turn that ends it as it is cut off it may have been in views that nobody saw it in.
+	seen := stats.View == p.view.number
 	for _, q := range m.peers {
-		// In the turn that ends it as it is cut off it may have been in views that nobody saw it in.
-		seen := stats.View == p.view.number
 		if stats.Agreed > p.from && stats.Agreed >= q.due() && p.view.members[q.self] && seen {
 			p.breaks(RuleFingerprint, stats.Agreed, "it says that all agree, and peer %d has not come to it", q.self)
 		}

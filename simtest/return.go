@@ -164,7 +164,7 @@ func (c *coming[S, I]) frame(at time.Duration) {
 		return
 	}
 	p.polled = now
-	c.disturbed = c.disturbed || m.disturbing > 0 || m.disturbed > 0 && at-m.disturbed < m.s.silence()
+	c.disturbed = c.disturbed || m.unsettled(at, m.s.silence())
 	if c.asks != nil {
 		c.ask(now)
 		return

@@ -62,7 +62,7 @@ func (m *match[S, I]) lostWrongly(self driftback.Peer, err error) string {
 	if left := m.s.playsOn() && (named.err != nil || !p.view.members[named.self]); left {
 		return m.mustGoOn(self)
 	}
-	if (lost.Alone || lost.Undecided > 0) && (m.disturbing > 0 || m.net.Now()-m.disturbed < m.outlook.losing) {
+	if (lost.Alone || lost.Undecided > 0) && m.unsettled(m.net.Now(), m.outlook.losing) {
 		return m.mustGoOn(self) // what was begun to be decided while others were lost may come to no end
 	}
 	least := m.s.silence()

@@ -240,7 +240,7 @@ func (m *match[S, I]) mustGoOn(self driftback.Peer) string {
 	v, now := m.newest(), m.net.Now()
 	p := m.peers[self]
 	if !m.s.playsOn() || !m.joined || m.muddled || m.tangled || !v.members[self] || m.outlook.deciding == 0 || p.view != v ||
-		m.disturbing > 0 || now-m.disturbed < m.outlook.deciding {
+		m.unsettled(now, m.outlook.deciding) {
 		return ""
 	}
 	all := m.weigh(func(p *peer[S, I]) bool { return v.members[p.self] })
@@ -303,7 +303,7 @@ func (m *match[S, I]) begins() {
 // mayGoOn reports whether others may go on where a peer is lost from now on. Before all have
 // begun to play that depends on how far each has come.
 func (m *match[S, I]) mayGoOn() bool {
-	m.tangled = m.tangled || m.disturbing > 0 || m.disturbed > 0 && m.net.Now()-m.disturbed < m.outlook.losing
+	m.tangled = m.tangled || m.unsettled(m.net.Now(), m.outlook.losing)
 	m.muddled = m.muddled || m.s.playsOn() && !m.joined
 	return m.s.playsOn()
 }
