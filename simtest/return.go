@@ -40,6 +40,7 @@ type coming[S any, I comparable] struct {
 	disturbed bool
 
 	begun     bool
+	fedFrom   driftback.Tick // as which tick the state begins that it was fed
 	next      driftback.Tick // the next to run
 	runs      driftback.Tick // the next that its step is to run
 	ran       int            // how many it has run in this turn
@@ -245,6 +246,9 @@ func (c *coming[S, I]) plays(s *session.Lockstep[S, I]) {
 		p.breaks(RuleReturn, c.next, "%v", err)
 	}
 	p.next, p.final, p.confirmed, p.playing = c.next, c.next, c.next, true
+	if c.next == c.fedFrom {
+		p.runs.blank = c.next
+	}
 	p.told = told{settled: c.next, tick: c.next}
 	p.root, p.agreed = p.view.due(int(p.self), m), stats.Agreed
 	p.returned = slices.Clone(p.view.joined)

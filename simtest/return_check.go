@@ -42,7 +42,7 @@ func (c *coming[S, I]) check(r *session.Result, err error) {
 		// One that goes on from what is there begins beyond what has been run of it.
 		skips := e.Tick > c.next && e.Tick <= r.Tick && c.ran < int(r.Tick-c.next)
 		if e.Kind == session.FeedBegan && (!c.begun || skips) {
-			c.begun, c.next = true, e.Tick
+			c.begun, c.next, c.fedFrom = true, e.Tick, e.Tick
 		}
 	}
 	c.ran = 0

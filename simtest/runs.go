@@ -23,6 +23,9 @@ type runs[S any, I comparable] struct {
 	interrupted [MaxPeers]bool // peers that it has not heard for too long
 	// known is, by participant, the first tick whose input the session lacks.
 	known []driftback.Tick
+	// blank is the tick as which one begins to play that comes back with another's state and has run
+	// nothing since: what was pressed before it does not know; 0: it was there, or has run something.
+	blank driftback.Tick
 }
 
 func newRuns[S any, I comparable](p *peer[S, I]) *runs[S, I] {
@@ -99,21 +102,35 @@ func (r *runs[S, I]) find(own bool) {
 		if (p.m.owner[q] == p.self) != own && r.count > 0 {
 			continue
 		}
-		t := max(r.known[q], p.inputs[q], min(p.confirmed, p.next))
-		for {
-			if _, confirmed, ok := p.session.Input(driftback.Participant(q), t); !ok || !confirmed {
-				break
+		least := min(p.confirmed, p.next)
+		t := max(r.known[q], p.inputs[q], least)
+		if p.m.s.playsOn() {
+			// What is beyond a cut that others propose counts no more, until there is another.
+			for t > least && !r.holds(q, t-1) {
+				t--
 			}
+		}
+		for r.holds(q, t) {
 			t++
 		}
 		r.known[q] = t
 	}
 }
 
+// holds reports whether the session has the input of a participant for a tick.
+func (r *runs[S, I]) holds(q int, t driftback.Tick) bool {
+	_, confirmed, ok := r.p.session.Input(driftback.Participant(q), t)
+	return ok && confirmed
+}
+
 // guess returns what is to be guessed of participant q for a tick if its newest input is
 // that of tick newest.
 func (p *peer[S, I]) guess(q int, newest, t driftback.Tick) I {
-	last := p.truth.input(q, newest)
+	return p.guessFrom(p.truth.input(q, newest), newest, t)
+}
+
+// guessFrom is the same from what may not have been pressed.
+func (p *peer[S, I]) guessFrom(last I, newest, t driftback.Tick) I {
 	if p.m.game.Predict == nil {
 		return last
 	}
@@ -136,6 +153,9 @@ func (r *runs[S, I]) wrongGuess(q int, t driftback.Tick, got I) {
 		return // a wrong guess is one of the rare paths that are forced
 	}
 	newest := r.known[q] - 1
+	if r.blank > 0 && newest == r.blank-1 && got == r.p.guessFrom(zero, newest, t) {
+		return
+	}
 	want := r.p.guess(q, newest, t)
 	for range 8 {
 		if r.p.guess(q, newest, t) != want {
