@@ -57,10 +57,15 @@ func (m *Mesh) receiveHello(l *link, h wire.Hello) {
 		l.greeted = false // who came back over a link that was up takes it for the old process's
 	}
 	switch {
+	case l.greeted && same && m.phase == Ended && comesBack(&h): // it was let in as the match ended here
+		return
+	case same && m.phase == Playing && m.from != 0 && len(h.Delays) == 0:
+		// As who feeds: it has not heard yet that this one plays.
+		m.hear(l)
+		return
 	case l.greeted && same && m.phase == Playing && (comesBack(&h) || m.from != 0):
 		// Who comes back says so until it is let in, and its first packet may overtake the last
-		// of them. What its own peers say to it, each as who plays and as who feeds, may come when
-		// one of them has let it in.
+		// of them. What its own peers say to it as who plays may come when one of them has let it in.
 		l.hello = &h
 		m.hear(l)
 		return

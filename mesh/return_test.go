@@ -80,8 +80,36 @@ func TestWhoPlaysAgainMayBeGreetedTwice(t *testing.T) {
 	hello := tb.players[0].mesh.hello()
 	j.give(tb.players[0].seat, hello) // as one who plays, and as one who feeds
 	j.give(tb.players[0].seat, hello)
+	j.give(tb.players[0].seat, tb.players[0].mesh.Hello())
 	tb.turns(1)
 	require.Zero(t, j.mesh.Refused()[Malformed])
+}
+
+func TestWhoPlaysAgainMayBeGreetedFirstByOneWhoFeeds(t *testing.T) {
+	tb := gone(t, 3, nil)
+	tb.back(2)
+	j := tb.players[2]
+	tb.until("it is let in", func() bool { return j.mesh != nil })
+	tb.turns(10)
+	tb.relink(j, tb.players[0])
+	j.give(tb.players[0].seat, tb.players[0].mesh.Hello())
+	tb.settled(2)
+	require.True(t, j.mesh.linkTo(0).greeted)
+	require.Zero(t, j.mesh.Refused()[Malformed])
+}
+
+func TestWhoComesBackMayGreetAMatchThatHasJustEnded(t *testing.T) {
+	tb := gone(t, 3, nil)
+	tb.back(2)
+	j, a := tb.players[2], tb.players[0]
+	tb.until("it is let in", func() bool { return j.mesh != nil })
+	hello := *a.mesh.linkTo(2).hello
+	require.True(t, comesBack(&hello))
+	a.mesh.Leave()
+	a.give(j.seat, hello)
+	tb.turns(1)
+	require.Equal(t, Ended, a.mesh.Phase())
+	require.Zero(t, a.mesh.Refused()[Malformed])
 }
 
 // slowly makes every message take a while, and some of them much longer.
