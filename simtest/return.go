@@ -262,7 +262,9 @@ func (c *coming[S, I]) plays(s *session.Lockstep[S, I]) {
 	m.peers[p.self], m.coming[p.self] = p, nil
 	m.disturbed = m.net.Now()
 	for _, q := range m.peers {
-		q.silent[p.self], q.missed[p.self] = 0, false
+		// From when it was let in on, they wait for it no longer than for others.
+		late := q.view == p.view && m.net.Now()-q.entered >= m.s.silence()
+		q.silent[p.self], q.missed[p.self] = 0, late
 	}
 }
 
