@@ -34,7 +34,8 @@ var (
 	// ErrCutOff means that the others go on without this peer: see [CutOffError].
 	ErrCutOff = errors.New("mesh: this peer has been cut off")
 	// ErrUnderWay means that the match goes on, and that a process which does not have it may
-	// come to it all the same: see [Resume]. It is wrapped by a [*ToldError].
+	// come to it all the same: see [Resume]. It is wrapped by a [*ToldError], or together with
+	// ErrCutOff where the others had gone on without this process before it could play.
 	ErrUnderWay = errors.New("mesh: the match is under way")
 	// ErrBehind means that who comes back must run further first: see [Resume].
 	ErrBehind = errors.New("mesh: this peer has not run far enough to come back")

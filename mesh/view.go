@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -303,6 +304,9 @@ func (m *Mesh) receiveDecide(l *link, d wire.Decide) {
 	switch {
 	case m.phase == Agreeing && m.leavesOut(&d):
 		m.install(d.Value, l.peer) // which ends it
+		if m.cfg.Rejoin {
+			m.err = fmt.Errorf("%w: %w", ErrUnderWay, m.err)
+		}
 	case m.phase != Playing:
 		m.refuse(Early)
 	case !m.cfg.PlayOn || d.View == 0:

@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -194,17 +195,23 @@ func TestWhoIsLeftOutFollowsFromWhoHearsWhom(t *testing.T) {
 
 func TestWhoIsCutBeforeItPlaysEndsByName(t *testing.T) {
 	for name, c := range map[string]struct {
-		view uint64
-		lost driftback.Participant
-		ends bool
+		view   uint64
+		lost   driftback.Participant
+		rejoin bool
+		ends   bool
 	}{
-		"without it":                 {1, 2, true},
-		"without another":            {1, 1, false},
-		"in a view that comes later": {2, 2, false},
-		"without one that is nobody": {1, 9, false},
+		"without it":                      {1, 2, false, true},
+		"without it, which may come back": {1, 2, true, true},
+		"without another":                 {1, 1, false, false},
+		"in a view that comes later":      {2, 2, false, false},
+		"without one that is nobody":      {1, 9, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := newMatch(t, 3, func(c *Config) { c.PlayOn = true })
+			m := newMatch(t, 3, func(of *Config) {
+				if of.PlayOn, of.Rejoin = true, c.rejoin; c.rejoin {
+					of.FingerprintEvery, of.History = 8, 32
+				}
+			})
 			m.connect()
 			late := m.seats[2]
 			for late.mesh.Phase() != Agreeing {
@@ -217,6 +224,7 @@ func TestWhoIsCutBeforeItPlaysEndsByName(t *testing.T) {
 				return
 			}
 			require.ErrorIs(t, late.mesh.Err(), ErrCutOff, "the others wait for it no longer, and never answer it again")
+			require.Equal(t, c.rejoin, errors.Is(late.mesh.Err(), ErrUnderWay), "%v", late.mesh.Err())
 		})
 	}
 }
