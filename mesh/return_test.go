@@ -254,6 +254,37 @@ func TestAProcessThatComesBackBeforeTheOldOneIsCut(t *testing.T) {
 	}
 }
 
+func TestWhoComesBackAgainAndAgainDoesNotWaitLongerEachTime(t *testing.T) {
+	tb := gone(t, 4, nil)
+	a := tb.players[0].mesh
+	for range 12 {
+		tb.back(3)
+		tb.until("it is let in", func() bool { return tb.players[3].mesh != nil })
+		tb.crash(3) // before it has played
+	}
+	require.LessOrEqual(t, a.joined(3), a.newest()+joinMargin+12)
+	tb.back(3)
+	tb.until("it is let in", func() bool { return tb.players[3].mesh != nil })
+	tb.turns(joinMargin + 30)
+	tb.settled(a.View())
+	for _, p := range tb.players {
+		require.Zero(t, p.mesh.Refused()[BadVote], "peer %d", p.self)
+	}
+}
+
+func TestWhoWasLetInIsCutBeforeAnybodyIsNearWhereItPlays(t *testing.T) {
+	tb := gone(t, 4, nil)
+	tb.back(3)
+	tb.until("it is let in", func() bool { return tb.players[3].mesh != nil })
+	m := tb.players[0].mesh
+	m.span = 8 // as with a short window
+	cut := wire.Value{Cuts: []wire.Cut{{Participant: 3, Tick: m.joined(3)}}}
+	require.Greater(t, m.joined(3), m.histories[0].held+m.span)
+	require.Empty(t, m.ill(&cut))
+	cut.Cuts[0].Tick++
+	require.NotEmpty(t, m.ill(&cut))
+}
+
 func TestTheOtherOfTwoComesBack(t *testing.T) {
 	for _, lost := range []string{"", "its link is down", "nobody is told"} {
 		tb := newTable(t, 2, func(c *Config) { c.RejoinGrace = 5 * time.Second })

@@ -254,7 +254,7 @@ func (m *Mesh) ill(value *wire.Value) string {
 			return "it cuts a participant that the match does not have"
 		}
 		lost |= wire.PeersOf(m.cfg.Players[c.Participant])
-		if c.Tick > m.farthest() {
+		if c.Tick > m.farthest(c.Participant) {
 			return "it cuts a participant at a tick that nobody can have reached"
 		}
 		if c.Tick < m.joined(c.Participant) {
@@ -277,10 +277,11 @@ func (m *Mesh) ill(value *wire.Value) string {
 	return ""
 }
 
-// farthest returns a tick beyond which no member can hold an input: each has ours, or
-// waits for them.
-func (m *Mesh) farthest() driftback.Tick {
-	return m.histories[m.own[0]].held + m.span
+// farthest returns a tick beyond which no member can hold an input of participant p: each has ours,
+// or waits for them. One that was let in does nothing until it plays, which all know however far
+// they are.
+func (m *Mesh) farthest(p driftback.Participant) driftback.Tick {
+	return max(m.histories[m.own[0]].held+m.span, m.joined(p))
 }
 
 // sendDecisions tells what was decided to those who are not known to know.

@@ -294,7 +294,15 @@ func (m *Mesh) count(from driftback.Peer, p wire.Promise) {
 		return
 	}
 	for _, h := range p.Held {
-		if int(h.Participant) >= len(m.cfg.Players) || h.Tick > m.farthest() && (h.Tick > m.farthest()+joinMargin || !r.joins.Has(m.cfg.Players[h.Participant])) {
+		if int(h.Participant) >= len(m.cfg.Players) {
+			m.refuse(BadVote)
+			return
+		}
+		most := m.farthest(h.Participant)
+		if r.joins.Has(m.cfg.Players[h.Participant]) {
+			most += joinMargin
+		}
+		if h.Tick > most {
 			m.refuse(BadVote)
 			return
 		}

@@ -75,7 +75,8 @@ func (m *Mesh) setCaps(joins wire.Peers) {
 	v := &m.views
 	for p, peer := range m.cfg.Players {
 		if joins.Has(peer) && v.caps[p] == 0 {
-			v.caps[p] = max(m.newest(), m.histories[p].held, v.cuts[p]) + joinMargin
+			// One that was lost before it played again is let in later than then, be all at a tick far below.
+			v.caps[p] = max(m.newest()+joinMargin, m.histories[p].held+1, v.cuts[p]+1)
 		}
 	}
 }
@@ -129,7 +130,7 @@ func (m *Mesh) illJoins(value *wire.Value) (joins wire.Peers, why string) {
 				return 0, "it lets in a peer and cuts it"
 			case j.Tick < v.cuts[p]:
 				return 0, "it lets in a peer before it was cut"
-			case j.Tick > m.farthest()+joinMargin:
+			case j.Tick > m.farthest(p)+joinMargin:
 				return 0, "it lets in a peer at a tick that nobody can have reached"
 			}
 		}
