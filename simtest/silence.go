@@ -65,6 +65,9 @@ func (m *match[S, I]) lostWrongly(self driftback.Peer, err error) string {
 	if (lost.Alone || lost.Undecided > 0) && m.unsettled(m.net.Now(), m.outlook.losing) {
 		return m.mustGoOn(self) // what was begun to be decided while others were lost may come to no end
 	}
+	if lost.Silence == 0 && lost.Undecided == 0 && m.lives[lost.Peer] > 0 {
+		return m.mustGoOn(self) // another process of it has come
+	}
 	least := m.s.silence()
 	if m.lives[lost.Peer] > 0 || m.lives[self] > 0 || named.view.number > p.view.number {
 		// What comes from a process that is not yet let in, or to it, is no word of the match's, nor
