@@ -31,8 +31,9 @@ var (
 	// ErrFull means that as many messages to this peer as may be are on their way, or
 	// that they were sent too fast. Nothing was sent; try again at a later tick.
 	ErrFull = errors.New("mesh: no more messages to this peer now")
-	// ErrNoLink means that there is no link to this peer, or that hellos have not been
-	// exchanged since it came up. Nothing was sent.
+	// ErrNoLink means that there is no link to this peer, that hellos have not been
+	// exchanged since it came up, or that one of the two has come back to the match and
+	// the other has not heard of that yet. Nothing was sent.
 	ErrNoLink = errors.New("mesh: no link to this peer")
 )
 
@@ -75,6 +76,8 @@ func (m *Mesh) Send(to driftback.Peer, data []byte) error {
 		return fmt.Errorf("mesh: a message to peer %d, but another match has the links now", to)
 	case !l.up || !l.mail.said || !l.mail.met:
 		return fmt.Errorf("%w: peer %d", ErrNoLink, to)
+	case l.view.unaware || l.view.awaits:
+		return fmt.Errorf("%w: peer %d, one of the two having just been let in, and the other not having heard of that", ErrNoLink, to)
 	}
 	b := &l.mail
 	made := (m.clock - b.at).Seconds() * MessageRate

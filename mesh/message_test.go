@@ -3,11 +3,13 @@ package mesh
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/transport"
 	"github.com/driftback/driftback/wire"
 )
@@ -18,6 +20,48 @@ func (s *seat) heard() (said []string) {
 		said = append(said, fmt.Sprintf("%d: %s", m.From, m.Data))
 	}
 	return said
+}
+
+func TestWhatIsSentToAndByOneWhoWasJustLetInArrives(t *testing.T) {
+	tb := gone(t, 4, nil)
+	tb.slowly()
+	tb.back(3)
+	j := tb.players[3]
+	a, late := tb.players[0], tb.players[1]
+	tb.until("that is decided", func() bool { return a.mesh.View() == 2 })
+	for _, p := range []*player{a, tb.players[2]} { // one hears of it later
+		p.apart = map[driftback.Peer]bool{1: true}
+		late.later = slices.DeleteFunc(late.later, func(l later) bool { return l.msg.From == p.self })
+	}
+	tb.until("it knows that it is let in", func() bool { return j.mesh != nil })
+	require.Equal(t, 1, late.mesh.View())
+	sent, arrived, refused := map[string]bool{}, map[string]int{}, 0
+	for turn := range 100 {
+		if turn == 10 {
+			a.apart, tb.players[2].apart = nil, nil
+		}
+		for _, p := range tb.players {
+			for _, q := range tb.players {
+				name := fmt.Sprintf("%d to %d", p.self, q.self)
+				if sent[name] || p == q || p != j && q != j {
+					continue
+				}
+				err := p.mesh.Send(q.self, []byte(name))
+				if sent[name] = err == nil; err != nil {
+					require.ErrorIs(t, err, ErrNoLink)
+					refused++
+				}
+			}
+		}
+		tb.turns(1)
+		for _, p := range tb.players {
+			for _, m := range p.mesh.Messages() {
+				arrived[string(m.Data)]++
+			}
+		}
+	}
+	require.Equal(t, map[string]int{"0 to 3": 1, "1 to 3": 1, "2 to 3": 1, "3 to 0": 1, "3 to 1": 1, "3 to 2": 1}, arrived)
+	require.Positive(t, refused, "some did not know yet")
 }
 
 func TestAMessageIsRefusedByName(t *testing.T) {

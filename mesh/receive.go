@@ -24,7 +24,7 @@ func (m *Mesh) receivePacket(l *link, b []byte) {
 		m.receiveOtherView(l, tag)
 		return
 	}
-	l.view.known = m.views.number
+	l.view.known, l.view.unaware = m.views.number, false
 	p := &m.incoming
 	if err := p.Parse(b, m.cfg.Stride); err != nil {
 		m.refuse(Malformed)

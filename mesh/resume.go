@@ -133,7 +133,7 @@ func (m *Mesh) resume(w *wire.Welcome, first, t driftback.Tick) {
 		l := &m.links[i]
 		l.hello, l.started = &wire.Hello{Match: m.cfg.Match, Nonce: nonces[l.peer]}, true
 		l.view.known, l.view.cut, l.view.deaf = v.number, !v.members.Has(l.peer), true
-		l.view.over = l.view.cut
+		l.view.over, l.view.unaware = l.view.cut, true
 		for p := range l.view.shared {
 			l.view.shared[p] = -1
 		}

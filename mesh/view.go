@@ -52,6 +52,8 @@ type linkView struct {
 	told  *ToldError // how it left; nil: it has lost the match
 	owes  bool       // it has to be told what was decided, although it is cut
 	known uint64     // the newest view that it is known to be in
+	// unaware: this peer was let in, and it may not have heard of that yet.
+	unaware bool
 	// decidedAt is when it was last told what was decided.
 	decidedAt time.Duration
 	// What it accuses others of, and whether it has to hear ours again.
