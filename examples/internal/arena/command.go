@@ -102,6 +102,7 @@ type options struct {
 	addr     string        // of the game's socket
 	page     string        // of the page
 	guest    identity.Pin  // whom the host has met before
+	room     roomOptions
 	// The rest is join's.
 	hostAddr string
 	pin      identity.Pin
@@ -115,6 +116,8 @@ const (
 	// idleTimeout is how long nothing may be heard over a link before it is down. Who is lost
 	// is waited for all the same.
 	idleTimeout = 2 * time.Second
+	// hostAddr is where a host is reached that says nothing else.
+	hostAddr = ":7777"
 	// childGrace is for how long the other of two on one machine waits for who is lost.
 	childGrace = 10 * time.Second
 )
@@ -129,9 +132,11 @@ func (o *options) identity() (*identity.Identity, error) {
 
 // usage is written above the flags; %[1]s is the command.
 const usage = `usage:
-  %[1]s [flags]                      a process for each player on this machine
-  %[1]s host [flags]                 wait for a second player, and print what to tell them
-  %[1]s join [flags] ADDR PIN CODE   join the player who was told that
+  %[1]s [flags]                          a process for each player on this machine
+  %[1]s host [flags]                     wait for a second player, and print what to tell them
+  %[1]s join [flags] ADDR PIN CODE       join the player who was told that
+  %[1]s host -signal URL [flags]         wait in a room of a signalling server, and print its code
+  %[1]s join -signal URL [flags] CODE    join the player there, through both players' routers
 
 flags:
 `
@@ -170,18 +175,23 @@ func (g *Game[S, I]) parse(command string, args []string, stderr io.Writer) (*op
 		}
 	case "host":
 		o.players = 2
-		f.StringVar(&o.addr, "addr", ":7777", "UDP `address` to be reached at")
+		f.StringVar(&o.addr, "addr", "", "UDP `address` to be reached at; \""+hostAddr+"\" if not given, and any port in a room")
 		f.StringVar(&o.page, "page", "127.0.0.1:0", "`address` of the page, on this machine")
 		f.StringVar(&o.key, "key", "", keyUsage)
 		f.StringVar(&guest, "guest", "", "`pin` of the player who was here before this process died, in place of a code")
+		o.room.flags(f)
+		f.StringVar(&o.room.code, "code", "", "`code` of the room that this player was host of before this process died, with its -key")
 	case "join":
 		o.players = 2
+		f.StringVar(&o.addr, "addr", "", "UDP `address` to play from; any if not given")
+		o.room.flags(f)
 		f.StringVar(&o.key, "key", "", keyUsage)
 		f.StringVar(&o.page, "page", "127.0.0.1:0", "`address` of the page, on this machine")
 	default:
 		return nil, fmt.Errorf("there is no command %q; there are host and join, and neither plays on this machine alone", command)
 	}
-	if err := f.Parse(args); err != nil {
+	words, err := parseMixed(f, args)
+	if err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			fmt.Fprintf(stderr, usage, g.Name)
 			f.SetOutput(stderr)
@@ -203,12 +213,16 @@ func (g *Game[S, I]) parse(command string, args []string, stderr io.Writer) (*op
 	if o.grace = o.wait; command == "child" {
 		o.grace = min(o.wait, childGrace)
 	}
-	if command == "join" {
-		if err := o.parseInvitation(f.Args()); err != nil {
-			return nil, err
-		}
-	} else if f.NArg() > 0 {
-		return nil, fmt.Errorf("%q is one argument too many; -help lists the flags", f.Arg(0))
+	switch {
+	case command == "join":
+		err = o.parseInvitation(words)
+	case len(words) > 0:
+		err = fmt.Errorf("%q is one argument too many; -help lists the flags", words[0])
+	case command == "host":
+		err = o.hostAt()
+	}
+	if err != nil {
+		return nil, err
 	}
 	if o.players < 2 || o.players > len(g.Seats) {
 		return nil, fmt.Errorf("-%s is %d; 2 to %d are allowed", g.CountFlag, o.players, len(g.Seats))
@@ -222,6 +236,19 @@ func (g *Game[S, I]) parse(command string, args []string, stderr io.Writer) (*op
 		}
 	}
 	return o, o.validate()
+}
+
+// parseMixed parses flags wherever they stand, and returns the other words.
+func parseMixed(f *flag.FlagSet, args []string) (words []string, err error) {
+	for {
+		if err := f.Parse(args); err != nil {
+			return nil, err
+		}
+		if f.NArg() == 0 {
+			return words, nil
+		}
+		words, args = append(words, f.Arg(0)), f.Args()[1:]
+	}
 }
 
 // alike returns the flags that the other player must be given too, each after a
@@ -244,8 +271,11 @@ func (g *Game[S, I]) alike(o *options) (flags string) {
 
 // parseInvitation reads what the host was told to pass on.
 func (o *options) parseInvitation(args []string) (err error) {
+	if found, err := o.room.read(strings.Join(args, " ")); found || err != nil {
+		return err
+	}
 	if len(args) != 3 {
-		return fmt.Errorf("join needs the three words that host prints, ADDR PIN CODE, and was given %d", len(args))
+		return fmt.Errorf("join needs what host prints, a room's CODE or the three words ADDR PIN CODE, and was given %d", len(args))
 	}
 	o.hostAddr = args[0]
 	if o.pin, err = identity.ParsePin(args[1]); err != nil {
