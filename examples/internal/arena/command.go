@@ -53,20 +53,27 @@ func (g *Game[S, I]) run(ctx context.Context, args []string, stdin io.Reader, st
 		fmt.Fprintf(stderr, "%s: %v.\n", g.Name, err)
 		return ExitUsage
 	}
+	return g.status(g.do(ctx, command, o, stdin, stdout), stderr)
+}
+
+// do does what the command line says.
+func (g *Game[S, I]) do(ctx context.Context, command string, o *options, stdin io.Reader, stdout io.Writer) error {
 	if command == "child" {
-		err = g.child(o, stdin, stdout)
-	} else {
-		out := newLines(stdout)
-		switch command {
-		case "all":
-			err = g.all(ctx, o, out)
-		case "host":
-			err = g.host(ctx, o, out)
-		case "join":
-			err = g.join(ctx, o, out)
-		}
-		out.Close()
+		return g.child(o, stdin, stdout)
 	}
+	out := newLines(stdout)
+	defer out.Close()
+	switch command {
+	case "host":
+		return g.host(ctx, o, out)
+	case "join":
+		return g.join(ctx, o, out)
+	}
+	return g.all(ctx, o, out)
+}
+
+// status says what went wrong, and returns the exit status.
+func (g *Game[S, I]) status(err error, stderr io.Writer) int {
 	switch {
 	case errors.Is(err, errTold):
 		return ExitFailed
