@@ -105,7 +105,9 @@ func (p *port) through(q driftback.Peer) (driftback.Peer, bool) {
 // path says in words where the packets for a peer go, where that is found out by trying; ""
 // while there is no path.
 func (p *port) path(q driftback.Peer) string {
-	link, ok := p.link.(*natpunch.Transport)
+	link, ok := p.link.(interface {
+		Stats(driftback.Peer) (natpunch.Stats, bool)
+	})
 	if !ok {
 		return ""
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/driftback/driftback/identity"
 	"github.com/driftback/driftback/natpunch"
 	"github.com/driftback/driftback/signalling/web"
+	"github.com/driftback/driftback/transport/quic"
 )
 
 // askAgain is how often a guest asks for a room that is not there. A signalling server lets one
@@ -139,13 +140,26 @@ func (l *lobby) openRoom(ctx context.Context) (*port, error) {
 		if err != nil {
 			return nil, err
 		}
-		return link, nil
+		if l.self == 0 {
+			return link, nil
+		}
+		return invited{link}, nil
 	}}
 	if err := p.open(); err != nil {
 		leave()
 		return nil, err
 	}
 	return p, nil
+}
+
+// invited is a guest's transport. A host knows its guest's key from the room, once and for all: who
+// is refused there came with another one, and need not wait.
+type invited struct{ *natpunch.Transport }
+
+// Why implements transport.Explainer.
+func (l invited) Why(to driftback.Peer) (final bool, err error) {
+	final, err = l.Transport.Why(to)
+	return final || errors.Is(err, quic.ErrRefused), err
 }
 
 // meet enters the room and waits for the other player. There may be a member all the same when

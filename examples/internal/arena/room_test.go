@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/driftback/driftback/examples/internal/arenatest"
 	"github.com/driftback/driftback/examples/internal/command"
 	"github.com/driftback/driftback/identity"
 	"github.com/driftback/driftback/natpunch"
@@ -21,46 +22,14 @@ import (
 	"github.com/driftback/driftback/signalling/web"
 )
 
-// site is a signalling server that can be stopped and started again at the same address.
-type site struct {
-	t     testing.TB
-	c     server.Config
-	addr  string
-	rooms *server.Server
-	web   *http.Server
-	done  chan error
-}
-
-// newSite starts a server and requires in the end that nothing of the test runs any more.
-func newSite(t testing.TB, c server.Config) *site {
+// newSite starts a signalling server, and requires in the end that nothing of the test runs any more.
+func newSite(t testing.TB, c server.Config) *arenatest.Site {
 	others := goleak.IgnoreCurrent()
 	t.Cleanup(func() { goleak.VerifyNone(t, others) })
-	s := &site{t: t, c: c, addr: "127.0.0.1:0"}
-	s.start()
-	t.Cleanup(s.stop)
-	return s
+	return arenatest.NewSite(t, c)
 }
 
-func (s *site) start() {
-	s.t.Helper()
-	l, err := net.Listen("tcp", s.addr)
-	require.NoError(s.t, err)
-	s.addr = l.Addr().String()
-	s.rooms, err = server.New(s.c)
-	require.NoError(s.t, err)
-	s.web, s.done = &http.Server{Handler: s.rooms, ReadHeaderTimeout: time.Second}, make(chan error, 1)
-	go func() { s.done <- s.web.Serve(l) }()
-}
-
-func (s *site) stop() {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
-	require.NoError(s.t, s.rooms.Shutdown(ctx))
-	require.NoError(s.t, s.web.Shutdown(ctx))
-	require.ErrorIs(s.t, <-s.done, http.ErrServerClosed)
-}
-
-// side is one in this process, host or guest, that meets the other at a site.
+// side is one of two in this process, host or guest.
 type side struct {
 	t      *testing.T
 	out    command.Output
@@ -70,13 +39,13 @@ type side struct {
 	ended  sync.WaitGroup
 }
 
-// side starts one, which is interrupted when the test ends.
-func (s *site) side(t *testing.T, o func(*options), args ...string) *side {
+// newSide starts one that meets the other at a site. It is interrupted when the test ends.
+func newSide(t *testing.T, s *arenatest.Site, o func(*options), args ...string) *side {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
 	p := &side{t: t, cancel: cancel}
 	g := tallying()
-	args = append([]string{args[0], "-headless", "-addr", "127.0.0.1:0", "-signal", "http://" + s.addr}, args[1:]...)
+	args = append([]string{args[0], "-headless", "-addr", "127.0.0.1:0", "-signal", s.URL()}, args[1:]...)
 	parsed, err := g.parse(args[0], args[1:], io.Discard)
 	require.NoError(t, err)
 	if o != nil {
@@ -115,10 +84,7 @@ func (p *side) oneSentence(contains string) {
 	require.Contains(p.t, p.errs.String(), contains)
 }
 
-const (
-	codeLine = `(?m)^([0-9a-z.-]{19,})$`
-	played   = `(?m)^tick [^0]`
-)
+const codeLine = `(?m)^([0-9a-z.-]{19,})$`
 
 // requireAlike requires that two sides have ended in the same world.
 func requireAlike(t *testing.T, a, b *side) {
@@ -131,67 +97,66 @@ func requireAlike(t *testing.T, a, b *side) {
 
 func TestTwoMeetInARoomAndTheMatchGoesOnWhileTheServerRestarts(t *testing.T) {
 	s := newSite(t, server.Config{})
-	host := s.side(t, nil, "host", "-ticks", "900", "-rate", "240")
+	host := newSide(t, s, nil, "host", "-ticks", "900", "-rate", "240")
 	pasted := strings.Fields(host.says(`The other player runs: go run ./examples/tally (join.*)\n`))
-	require.Equal(t, []string{"join", "-ticks", "900", "-rate", "240", "-signal", "http://" + s.addr, host.says(codeLine)}, pasted)
-	guest := s.side(t, nil, pasted...)
+	require.Equal(t, []string{"join", "-ticks", "900", "-rate", "240", "-signal", s.URL(), host.says(codeLine)}, pasted)
+	guest := newSide(t, s, nil, pasted...)
 	for _, p := range []*side{host, guest} {
 		p.says(`the path to the other player is direct, 127\.0\.0\.1:\d+\n`)
-		p.says(played)
+		p.says(arenatest.Played)
 	}
-	s.stop()
-	s.start()
-	require.Eventually(t, func() bool { return s.rooms.Counts().Members == 2 }, 20*time.Second, time.Millisecond, "the room is there again")
+	s.Restart()
+	s.Await(2) // the room is there again
 	require.NotContains(t, host.out.String(), "finished", "the control: it was in the middle of the match")
 	requireAlike(t, host, guest)
-	require.Zero(t, s.rooms.Counts().Rooms, "both have left")
+	s.Await(0) // both have left
 }
 
 func TestAGuestWhoComesBeforeTheHostWaitsAndPlays(t *testing.T) {
 	s := newSite(t, server.Config{GuessesPerMinute: 10_000})
 	code := web.NewInvitation().String()
 	soon := func(o *options) { o.room.again = 20 * time.Millisecond }
-	guest := s.side(t, soon, "join", strings.ToUpper(code), "-ticks", "60")
+	guest := newSide(t, s, soon, "join", strings.ToUpper(code), "-ticks", "60")
 	require.Equal(t, "it is wrong, or the host is not there", guest.says(`there is no room with this code at http\S+: (.*); trying again every 20ms, for up to 1m0s\n`))
-	host := s.side(t, nil, "host", "-code", code, "-key", t.TempDir()+"/key", "-ticks", "60")
+	host := newSide(t, s, nil, "host", "-code", code, "-key", t.TempDir()+"/key", "-ticks", "60")
 	requireAlike(t, host, guest)
 	require.Equal(t, 1, strings.Count(guest.out.String(), "trying again"), "it is said once")
-	require.Positive(t, s.rooms.Counts().Guesses, "the control")
+	require.Positive(t, s.Counts().Guesses, "the control")
 }
 
 // Whoever waits asks for less than the server takes from one address.
 func TestAGuestWaitsAtAPaceThatTheServerBears(t *testing.T) {
 	s := newSite(t, server.Config{})
 	var o options
-	guest := s.side(t, func(p *options) { o = *p }, "join", web.NewInvitation().String(), "-wait", "100ms")
-	guest.oneSentence("there is no room with this code at http://" + s.addr + ": it is wrong, or the host is not there, for 100ms now")
+	guest := newSide(t, s, func(p *options) { o = *p }, "join", web.NewInvitation().String(), "-wait", "100ms")
+	guest.oneSentence("there is no room with this code at " + s.URL() + ": it is wrong, or the host is not there, for 100ms now")
 	perMinute := int(time.Minute / o.room.again)
 	require.Less(t, perMinute, 10)
 	require.Positive(t, perMinute)
-	require.EqualValues(t, 1, s.rooms.Counts().Guesses)
+	require.EqualValues(t, 1, s.Counts().Guesses)
 }
 
 func TestWhoGuessedTooMuchWaitsAsWell(t *testing.T) {
 	s := newSite(t, server.Config{GuessesPerMinute: 1})
 	soon := func(o *options) { o.room.again = 20 * time.Millisecond }
-	guest := s.side(t, soon, "join", web.NewInvitation().String(), "-wait", "500ms")
+	guest := newSide(t, s, soon, "join", web.NewInvitation().String(), "-wait", "500ms")
 	guest.oneSentence("the signalling server takes no more for now: 429 Too Many Requests, for 500ms now")
 	require.Equal(t, 2, strings.Count(guest.out.String(), "trying again"), "each reason is said once: %s", &guest.out)
 }
 
 func TestACodeLetsOneGuestIn(t *testing.T) {
 	s := newSite(t, server.Config{})
-	host := s.side(t, nil, "host")
+	host := newSide(t, s, nil, "host")
 	code := host.says(codeLine)
-	first := s.side(t, nil, "join", code)
-	first.says(played)
-	s.side(t, nil, "join", code).oneSentence("somebody with another key has this place in the room: the code lets one guest in")
+	first := newSide(t, s, nil, "join", code)
+	first.says(arenatest.Played)
+	newSide(t, s, nil, "join", code).oneSentence("somebody with another key has this place in the room: the code lets one guest in")
 
 }
 
 func TestACodeWhoseGuestHasGoneIsRefusedAtOnce(t *testing.T) {
 	s := newSite(t, server.Config{})
-	host := s.side(t, nil, "host")
+	host := newSide(t, s, nil, "host")
 	code := host.says(codeLine)
 	invitation, err := web.ParseInvitation(code)
 	require.NoError(t, err)
@@ -199,27 +164,27 @@ func TestACodeWhoseGuestHasGoneIsRefusedAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
-	member, err := web.Join(t.Context(), web.Config{Server: "http://" + s.addr, Invitation: invitation, Self: 1, Identity: id, Client: client})
+	member, err := web.Join(t.Context(), web.Config{Server: s.URL(), Invitation: invitation, Self: 1, Identity: id, Client: client})
 	require.NoError(t, err)
 	host.says("the other player is in the room")
 	member.Leave()
 	began := time.Now()
-	s.side(t, nil, "join", code).oneSentence("it does not have our key pinned")
+	newSide(t, s, nil, "join", code).oneSentence("it does not have our key pinned")
 	require.Less(t, time.Since(began), 15*time.Second, "it did not wait in vain")
 }
 
 func TestWhoIsInterruptedOrWaitsInVainLeavesTheRoom(t *testing.T) {
 	s := newSite(t, server.Config{})
-	host := s.side(t, nil, "host")
+	host := newSide(t, s, nil, "host")
 	host.says(codeLine)
-	require.Equal(t, 1, s.rooms.Counts().Rooms)
+	require.Equal(t, 1, s.Counts().Rooms)
 	host.cancel()
 	require.Equal(t, ExitInterrupted, host.end())
 	require.Equal(t, "tally: interrupted, so the match is over.\n", host.errs.String())
 
-	s.side(t, nil, "host", "-wait", "200ms").oneSentence("the other player has not come to the room in 200ms")
-	require.Zero(t, s.rooms.Counts().Rooms)
-	guest := s.side(t, nil, "join", web.NewInvitation().String())
+	newSide(t, s, nil, "host", "-wait", "200ms").oneSentence("the other player has not come to the room in 200ms")
+	s.Await(0)
+	guest := newSide(t, s, nil, "join", web.NewInvitation().String())
 	guest.says("trying again every 7s")
 	guest.cancel()
 	require.Equal(t, ExitInterrupted, guest.end())
@@ -227,10 +192,10 @@ func TestWhoIsInterruptedOrWaitsInVainLeavesTheRoom(t *testing.T) {
 
 func TestAServerThatNamesItsRoomsItselfIsAskedForOne(t *testing.T) {
 	s := newSite(t, server.Config{RoomKey: []byte("sixteen bytes or more")})
-	host := s.side(t, nil, "host", "-ticks", "30")
+	host := newSide(t, s, nil, "host", "-ticks", "30")
 	code := host.says(codeLine)
 	require.Len(t, code, 32+1+19)
-	requireAlike(t, host, s.side(t, nil, "join", "-ticks", "30", code))
+	requireAlike(t, host, newSide(t, s, nil, "join", "-ticks", "30", code))
 }
 
 // What the server and the flags name is asked by whoever looks for a path. Neither is there, which
@@ -244,8 +209,8 @@ func TestTheServersOfBothAreUsed(t *testing.T) {
 		stun[i] = conn
 	}
 	s := newSite(t, server.Config{Servers: server.Servers{STUN: []string{"stun:" + stun[0].LocalAddr().String()}}})
-	host := s.side(t, nil, "host", "-ticks", "30", "-server", "stun:"+stun[1].LocalAddr().String())
-	guest := s.side(t, nil, "join", "-ticks", "30", host.says(codeLine))
+	host := newSide(t, s, nil, "host", "-ticks", "30", "-server", "stun:"+stun[1].LocalAddr().String())
+	guest := newSide(t, s, nil, "join", "-ticks", "30", host.says(codeLine))
 	for _, conn := range stun {
 		require.NoError(t, conn.SetReadDeadline(time.Now().Add(20*time.Second)))
 		b := make([]byte, 1500)
@@ -262,14 +227,14 @@ func TestNoSuchServerIsOneSentenceAtOnce(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, l.Close()) // nobody is there any more
-	s.side(t, nil, "host", "-signal", "http://"+l.Addr().String()).oneSentence("web: cannot enter the room at http://" + l.Addr().String())
-	s.side(t, nil, "join", web.NewInvitation().String(), "-signal", "http://"+l.Addr().String()).oneSentence("web: cannot enter the room at")
-	s.side(t, nil, "host", "-signal", "ftp://x").oneSentence("should begin with https:// or http://")
+	newSide(t, s, nil, "host", "-signal", "http://"+l.Addr().String()).oneSentence("web: cannot enter the room at http://" + l.Addr().String())
+	newSide(t, s, nil, "join", web.NewInvitation().String(), "-signal", "http://"+l.Addr().String()).oneSentence("web: cannot enter the room at")
+	newSide(t, s, nil, "host", "-signal", "ftp://x").oneSentence("should begin with https:// or http://")
 }
 
 func TestWhatDoesNotGoWithARoomIsRefusedInASentence(t *testing.T) {
 	code := web.NewInvitation()
-	pin := strings.Repeat("1", 52)
+	pin := identity.Pin{1}.String()
 	for want, words := range map[string]string{
 		code.String() + " is the code of a room, and -signal URL has to say on which server":                                      "join " + code.String(),
 		"with -signal the code of a room is needed: web: this is not an invitation: ":                                             "join -signal http://x 127.0.0.1:1 " + pin + " " + code.String(),
