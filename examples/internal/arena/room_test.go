@@ -22,12 +22,7 @@ import (
 	"github.com/driftback/driftback/signalling/web"
 )
 
-// newSite starts a signalling server, and requires in the end that nothing of the test runs any more.
-func newSite(t testing.TB, c server.Config) *arenatest.Site {
-	others := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, others) })
-	return arenatest.NewSite(t, c)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // side is one of two in this process, host or guest.
 type side struct {
@@ -96,7 +91,8 @@ func requireAlike(t *testing.T, a, b *side) {
 }
 
 func TestTwoMeetInARoomAndTheMatchGoesOnWhileTheServerRestarts(t *testing.T) {
-	s := newSite(t, server.Config{})
+	t.Parallel()
+	s := arenatest.NewSite(t, server.Config{})
 	host := newSide(t, s, nil, "host", "-ticks", "900", "-rate", "240")
 	pasted := strings.Fields(host.says(`The other player runs: go run ./examples/tally (join.*)\n`))
 	require.Equal(t, []string{"join", "-ticks", "900", "-rate", "240", "-signal", s.URL(), host.says(codeLine)}, pasted)
@@ -113,7 +109,8 @@ func TestTwoMeetInARoomAndTheMatchGoesOnWhileTheServerRestarts(t *testing.T) {
 }
 
 func TestAGuestWhoComesBeforeTheHostWaitsAndPlays(t *testing.T) {
-	s := newSite(t, server.Config{GuessesPerMinute: 10_000})
+	t.Parallel()
+	s := arenatest.NewSite(t, server.Config{GuessesPerMinute: 10_000})
 	code := web.NewInvitation().String()
 	soon := func(o *options) { o.room.again = 20 * time.Millisecond }
 	guest := newSide(t, s, soon, "join", strings.ToUpper(code), "-ticks", "60")
@@ -126,10 +123,11 @@ func TestAGuestWhoComesBeforeTheHostWaitsAndPlays(t *testing.T) {
 
 // Whoever waits asks for less than the server takes from one address.
 func TestAGuestWaitsAtAPaceThatTheServerBears(t *testing.T) {
-	s := newSite(t, server.Config{})
+	t.Parallel()
+	s := arenatest.NewSite(t, server.Config{})
 	var o options
-	guest := newSide(t, s, func(p *options) { o = *p }, "join", web.NewInvitation().String(), "-wait", "100ms")
-	guest.oneSentence("there is no room with this code at " + s.URL() + ": it is wrong, or the host is not there, for 100ms now")
+	guest := newSide(t, s, func(p *options) { o = *p }, "join", web.NewInvitation().String(), "-wait", "2s")
+	guest.oneSentence("there is no room with this code at " + s.URL() + ": it is wrong, or the host is not there, for 2s now")
 	perMinute := int(time.Minute / o.room.again)
 	require.Less(t, perMinute, 10)
 	require.Positive(t, perMinute)
@@ -137,15 +135,17 @@ func TestAGuestWaitsAtAPaceThatTheServerBears(t *testing.T) {
 }
 
 func TestWhoGuessedTooMuchWaitsAsWell(t *testing.T) {
-	s := newSite(t, server.Config{GuessesPerMinute: 1})
+	t.Parallel()
+	s := arenatest.NewSite(t, server.Config{GuessesPerMinute: 1})
 	soon := func(o *options) { o.room.again = 20 * time.Millisecond }
-	guest := newSide(t, s, soon, "join", web.NewInvitation().String(), "-wait", "500ms")
-	guest.oneSentence("the signalling server takes no more for now: 429 Too Many Requests, for 500ms now")
+	guest := newSide(t, s, soon, "join", web.NewInvitation().String(), "-wait", "2s")
+	guest.oneSentence("the signalling server takes no more for now: 429 Too Many Requests, for 2s now")
 	require.Equal(t, 2, strings.Count(guest.out.String(), "trying again"), "each reason is said once: %s", &guest.out)
 }
 
 func TestACodeLetsOneGuestIn(t *testing.T) {
-	s := newSite(t, server.Config{})
+	t.Parallel()
+	s := arenatest.NewSite(t, server.Config{})
 	host := newSide(t, s, nil, "host")
 	code := host.says(codeLine)
 	first := newSide(t, s, nil, "join", code)
@@ -155,7 +155,8 @@ func TestACodeLetsOneGuestIn(t *testing.T) {
 }
 
 func TestACodeWhoseGuestHasGoneIsRefusedAtOnce(t *testing.T) {
-	s := newSite(t, server.Config{})
+	t.Parallel()
+	s := arenatest.NewSite(t, server.Config{})
 	host := newSide(t, s, nil, "host")
 	code := host.says(codeLine)
 	invitation, err := web.ParseInvitation(code)
@@ -174,7 +175,8 @@ func TestACodeWhoseGuestHasGoneIsRefusedAtOnce(t *testing.T) {
 }
 
 func TestWhoIsInterruptedOrWaitsInVainLeavesTheRoom(t *testing.T) {
-	s := newSite(t, server.Config{})
+	t.Parallel()
+	s := arenatest.NewSite(t, server.Config{})
 	host := newSide(t, s, nil, "host")
 	host.says(codeLine)
 	require.Equal(t, 1, s.Counts().Rooms)
@@ -182,7 +184,7 @@ func TestWhoIsInterruptedOrWaitsInVainLeavesTheRoom(t *testing.T) {
 	require.Equal(t, ExitInterrupted, host.end())
 	require.Equal(t, "tally: interrupted, so the match is over.\n", host.errs.String())
 
-	newSide(t, s, nil, "host", "-wait", "200ms").oneSentence("the other player has not come to the room in 200ms")
+	newSide(t, s, nil, "host", "-wait", "2s").oneSentence("the other player has not come to the room in 2s")
 	s.Await(0)
 	guest := newSide(t, s, nil, "join", web.NewInvitation().String())
 	guest.says("trying again every 7s")
@@ -191,7 +193,8 @@ func TestWhoIsInterruptedOrWaitsInVainLeavesTheRoom(t *testing.T) {
 }
 
 func TestAServerThatNamesItsRoomsItselfIsAskedForOne(t *testing.T) {
-	s := newSite(t, server.Config{RoomKey: []byte("sixteen bytes or more")})
+	t.Parallel()
+	s := arenatest.NewSite(t, server.Config{RoomKey: []byte("sixteen bytes or more")})
 	host := newSide(t, s, nil, "host", "-ticks", "30")
 	code := host.says(codeLine)
 	require.Len(t, code, 32+1+19)
@@ -208,7 +211,7 @@ func TestTheServersOfBothAreUsed(t *testing.T) {
 		defer func() { require.NoError(t, conn.Close()) }()
 		stun[i] = conn
 	}
-	s := newSite(t, server.Config{Servers: server.Servers{STUN: []string{"stun:" + stun[0].LocalAddr().String()}}})
+	s := arenatest.NewSite(t, server.Config{Servers: server.Servers{STUN: []string{"stun:" + stun[0].LocalAddr().String()}}})
 	host := newSide(t, s, nil, "host", "-ticks", "30", "-server", "stun:"+stun[1].LocalAddr().String())
 	guest := newSide(t, s, nil, "join", "-ticks", "30", host.says(codeLine))
 	for _, conn := range stun {
@@ -223,7 +226,8 @@ func TestTheServersOfBothAreUsed(t *testing.T) {
 }
 
 func TestNoSuchServerIsOneSentenceAtOnce(t *testing.T) {
-	s := newSite(t, server.Config{})
+	t.Parallel()
+	s := arenatest.NewSite(t, server.Config{})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, l.Close()) // nobody is there any more
