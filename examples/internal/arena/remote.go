@@ -98,6 +98,7 @@ func (g *Game[S, I]) meetOver(ctx context.Context, o *options, stdout io.Writer,
 	if shown != nil {
 		defer shown.Close()
 		fmt.Fprintln(stdout, "page", shown.URL())
+		g.showWaiting(shown, self, o)
 	}
 	found := by(id)
 	port, err := found.open(ctx)

@@ -2,6 +2,7 @@ package arena
 
 import (
 	"context"
+	"flag"
 	"io"
 	"net"
 	"net/http"
@@ -22,7 +23,11 @@ import (
 	"github.com/driftback/driftback/signalling/web"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	_ = flag.Set("test.parallel", "8") // what is parallel waits for a network, and not for a processor
+	goleak.VerifyTestMain(m)
+}
 
 // side is one of two in this process, host or guest.
 type side struct {
