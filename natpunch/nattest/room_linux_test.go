@@ -3,24 +3,25 @@ package nattest
 import (
 	"bytes"
 	"errors"
+	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
 )
 
 // command is a command of driftback's in a namespace, and all that it has written.
 type command struct {
-	t    testing.TB
-	cmd  *exec.Cmd
-	over chan struct{} // closed when it has ended
-	err  error
+	t     testing.TB
+	cmd   *exec.Cmd
+	input io.Closer
+	over  chan struct{} // closed when it has ended
+	err   error
 
 	mu   sync.Mutex
 	said bytes.Buffer
@@ -45,18 +46,30 @@ func (w *world) command(namespace string, words ...string) *command {
 	words = in(namespace, words...)
 	c := &command{t: w.t, cmd: exec.Command(words[0], words[1:]...), over: make(chan struct{})}
 	c.cmd.Stdout, c.cmd.Stderr = c, c
-	c.cmd.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}
+	var err error
+	c.input, err = c.cmd.StdinPipe()
+	require.NoError(w.t, err)
 	require.NoError(w.t, c.cmd.Start())
 	go func() {
 		defer close(c.over)
 		c.err = c.cmd.Wait()
 	}()
-	w.t.Cleanup(c.kill)
+	w.t.Cleanup(c.stop)
 	return c
 }
 
-func (c *command) kill() {
-	_ = c.cmd.Process.Kill()
+// server starts a command that would go on for ever. It ends when its input does, which it does at the latest
+// when this process is gone.
+func (w *world) server(namespace string, words ...string) *command {
+	w.t.Helper()
+	return w.command(namespace, append([]string{"sh", "-c", `"$@" & cat; kill $!; wait`, "sh"}, words...)...)
+}
+
+// stop ends a command's input, and kills it if that does not help.
+func (c *command) stop() {
+	_ = c.input.Close()
+	kill := time.AfterFunc(patience/4, func() { _ = c.cmd.Process.Kill() })
+	defer kill.Stop()
 	<-c.over
 	if c.t.Failed() {
 		c.t.Logf("%v: %s", c.cmd.Args, c.text())
@@ -88,9 +101,12 @@ func (c *command) ends() {
 	}
 }
 
-// built is where the commands are that the tests of rooms run.
+// built builds the commands that the test of rooms runs. Where it will be skipped they are not needed.
 func built(t *testing.T) (fighter, driftback string) {
 	t.Helper()
+	if unable() != nil && os.Getenv("DRIFTBACK_NAMESPACES") == "" {
+		return "", ""
+	}
 	dir := t.TempDir()
 	fighter, driftback = filepath.Join(dir, "fighter"), filepath.Join(dir, "driftback")
 	for path, of := range map[string]string{fighter: "./examples/fighter", driftback: "./cmd/driftback"} {
@@ -100,22 +116,22 @@ func built(t *testing.T) (fighter, driftback string) {
 	return fighter, driftback
 }
 
-// What a player types: the host's command prints a code, and the guest's plays with it, through two routers and the
-// server and the relay of a third command.
+// What players type: the host's command prints a code, and the guest's plays with it, through both their routers and
+// with the server and the relay that a third command runs.
 func TestTheFightersCommandsMeetInARoomThroughRouters(t *testing.T) {
+	fighter, driftback := built(t)
 	for name, c := range map[string]struct {
 		kinds [2]router
 		path  string
 	}{
-		"cone and cone":           {[2]router{cone, cone}, `direct, 198\.51\.100\.`},
+		"cone and cone":           {[2]router{cone, cone}, `direct, 198\.51\.100\.[12]0:`},
 		"symmetric and symmetric": {[2]router{symmetric, symmetric}, `through a relay, 198\.51\.100\.`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			needRouters(t)
-			fighter, driftback := built(t)
 			w := newWorld(t, c.kinds)
-			serving := w.command(w.public, driftback, "signal", "-addr", signalAddr+":80", "-turn", turnAddr+":3478", "-turn-host", turnAddr)
-			serving.says("msg=serving")
+			// The first of the machine's addresses, from which what is carried goes out.
+			w.server(w.public, driftback, "signal", "-addr", signalAddr+":80", "-turn", stunAddr+":3478", "-turn-host", stunAddr).says("msg=serving")
 			args := []string{"-signal", "http://" + signalAddr, "-headless", "-ticks", "300"}
 			host := w.command(w.homes[0], append([]string{fighter, "host"}, args...)...)
 			code := host.says(`(?m)^([0-9a-z]{4}(?:-[0-9a-z]{4}){3})$`)
@@ -126,7 +142,6 @@ func TestTheFightersCommandsMeetInARoomThroughRouters(t *testing.T) {
 			}
 			finished := `finished: (tick 300 is confirmed with fingerprint [0-9a-f]{16})\n`
 			require.Equal(t, host.says(finished), guest.says(finished))
-			require.NotContains(t, strings.ToLower(host.text()+guest.text()), "waiting up to 1m0s for the other player\nwaiting", "they found each other soon")
 		})
 	}
 }
