@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coder/websocket"
+	"github.com/coder/websocket/wsjson"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -204,6 +206,28 @@ func TestAServerThatNamesItsRoomsItselfIsAskedForOne(t *testing.T) {
 	code := host.says(codeLine)
 	require.Len(t, code, 32+1+19)
 	requireAlike(t, host, newSide(t, s, nil, "join", "-ticks", "30", code))
+}
+
+func TestAPageShowsThatTheOtherPlayerIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	s := arenatest.NewSite(t, server.Config{})
+	host := newSide(t, s, nil, "host", "-headless=false")
+	url := host.says(`page http:(\S+)\n`)
+	host.says(codeLine)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	from := http.Header{"Origin": {"http:" + strings.TrimSuffix(url, "/")}}
+	conn, _, err := websocket.Dial(ctx, "ws:"+url+"live", &websocket.DialOptions{HTTPClient: client, HTTPHeader: from}) //nolint:bodyclose // Dial says that there is nothing to close
+	require.NoError(t, err)
+	defer func() { _ = conn.CloseNow() }()
+	var f struct {
+		Phase string
+		View  *tally
+	}
+	require.NoError(t, wsjson.Read(ctx, conn, &f))
+	require.Equal(t, "joining", f.Phase)
+	require.NotNil(t, f.View)
 }
 
 // What the server and the flags name is asked by whoever looks for a path. Neither is there, which
