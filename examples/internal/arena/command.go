@@ -180,20 +180,9 @@ func (g *Game[S, I]) parse(command string, args []string, stderr io.Writer) (*op
 				f.StringVar(&block, "block", "", "which of them have no direct link, and play through somebody else: `1-2,3-4`")
 			}
 		}
-	case "host":
+	case "host", "join":
 		o.players = 2
-		f.StringVar(&o.addr, "addr", "", "UDP `address` to be reached at; \""+hostAddr+"\" if not given, and any port in a room")
-		f.StringVar(&o.page, "page", "127.0.0.1:0", "`address` of the page, on this machine")
-		f.StringVar(&o.key, "key", "", keyUsage)
-		f.StringVar(&guest, "guest", "", "`pin` of the player who was here before this process died, in place of a code")
-		o.room.flags(f)
-		f.StringVar(&o.room.code, "code", "", "`code` of the room that this player was host of before this process died, with its -key")
-	case "join":
-		o.players = 2
-		f.StringVar(&o.addr, "addr", "", "UDP `address` to play from; any if not given")
-		o.room.flags(f)
-		f.StringVar(&o.key, "key", "", keyUsage)
-		f.StringVar(&o.page, "page", "127.0.0.1:0", "`address` of the page, on this machine")
+		o.flagsOfTwo(f, command == "host", &guest)
 	default:
 		return nil, fmt.Errorf("there is no command %q; there are host and join, and neither plays on this machine alone", command)
 	}
@@ -243,6 +232,20 @@ func (g *Game[S, I]) parse(command string, args []string, stderr io.Writer) (*op
 		}
 	}
 	return o, o.validate()
+}
+
+// flagsOfTwo are those of a host, or of who joins.
+func (o *options) flagsOfTwo(f *flag.FlagSet, host bool, guest *string) {
+	f.StringVar(&o.key, "key", "", keyUsage)
+	f.StringVar(&o.page, "page", "127.0.0.1:0", "`address` of the page, on this machine")
+	o.room.flags(f)
+	if !host {
+		f.StringVar(&o.addr, "addr", "", "UDP `address` to play from; any if not given")
+		return
+	}
+	f.StringVar(&o.addr, "addr", "", "UDP `address` to be reached at; \""+hostAddr+"\" if not given, and any port in a room")
+	f.StringVar(guest, "guest", "", "`pin` of the player who was here before this process died, in place of a code")
+	f.StringVar(&o.room.code, "code", "", "`code` of the room that this player was host of before this process died, with its -key")
 }
 
 // parseMixed parses flags wherever they stand, and returns the other words.

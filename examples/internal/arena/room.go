@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -129,13 +130,14 @@ func (l *lobby) openRoom(ctx context.Context) (*port, error) {
 		return nil, err
 	}
 	c := natpunch.Config{
-		Self: l.self, Identity: l.id, Signal: member, Servers: l.o.room.servers, Addr: l.o.addr,
+		Self: l.self, Identity: l.id, Signal: member, Addr: l.o.addr,
 		Peers: []natpunch.Remote{{Peer: other.Peer, Pin: other.Pin}},
 	}
-	for _, s := range member.Servers() {
-		c.Servers = append(c.Servers, natpunch.Server(s))
-	}
 	p := &port{leave: leave, listen: func() (linked, error) {
+		c.Servers = slices.Clone(l.o.room.servers)
+		for _, s := range member.Servers() { // with the newest passwords
+			c.Servers = append(c.Servers, natpunch.Server(s))
+		}
 		link, err := natpunch.Listen(ctx, c)
 		if err != nil {
 			return nil, err
