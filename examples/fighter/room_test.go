@@ -33,9 +33,9 @@ func TestAWrongCodeIsOneSentence(t *testing.T) {
 	s := arenatest.NewSite(t, server.Config{})
 	host := start(t, "host", "-signal", s.URL(), "-headless")
 	host.Says(code)
-	guest := start(t, "join", "-signal", s.URL(), "-headless", "-wait", "3s", identity.NewCode().String())
+	guest := start(t, "join", "-signal", s.URL(), "-headless", "-wait", "300ms", identity.NewCode().String())
 	require.Equal(t, arena.ExitFailed, guest.End())
-	guest.OneSentence("fighter", "there is no room with this code at "+s.URL()+": it is wrong, or the host is not there, for 3s now")
+	guest.OneSentence("fighter", "there is no room with this code at "+s.URL()+": it is wrong, or the host is not there, for 300ms now")
 }
 
 func TestACodeWithoutAServerIsOneSentence(t *testing.T) {

@@ -167,8 +167,6 @@ func (l invited) Why(to driftback.Peer) (final bool, err error) {
 // meet enters the room and waits for the other player. There may be a member all the same when
 // there is an error.
 func (l *lobby) meet(ctx context.Context) (*web.Member, web.Other, error) {
-	ctx, cancel := context.WithTimeout(ctx, l.o.wait)
-	defer cancel()
 	enter := l.enterMade
 	if l.self == 0 {
 		enter = l.make
@@ -177,6 +175,8 @@ func (l *lobby) meet(ctx context.Context) (*web.Member, web.Other, error) {
 	if err != nil {
 		return nil, web.Other{}, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, l.o.wait)
+	defer cancel()
 	other, err := member.Meet(ctx, 1-l.self)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -221,19 +221,23 @@ func (l *lobby) make(ctx context.Context) (*web.Member, error) {
 func (l *lobby) enterMade(ctx context.Context) (*web.Member, error) {
 	r := &l.o.room
 	var before error // what stood in the way the last time
+	var over <-chan time.Time
 	for {
 		member, err := web.Join(ctx, l.config())
 		switch {
 		case err == nil:
 			return member, nil
-		case ctx.Err() != nil && before != nil:
-			return nil, fmt.Errorf("%w, for %v now", before, l.o.wait)
 		case errors.Is(err, web.ErrTaken):
 			return nil, fmt.Errorf("%w: the code lets one guest in, and one who comes back with the same -key", err)
 		case errors.Is(err, web.ErrNoRoom):
 			err = fmt.Errorf("there is no room with this code at %s: it is wrong, or the host is not there", r.signal)
 		case errors.Is(err, web.ErrRefused), before == nil && !errors.Is(err, web.ErrBusy): // it may be no such server
 			return nil, err
+		}
+		if before == nil {
+			timer := time.NewTimer(l.o.wait)
+			defer timer.Stop()
+			over = timer.C
 		}
 		if before == nil || before.Error() != err.Error() {
 			fmt.Fprintf(l.out, "%v; trying again every %v, for up to %v\n", err, r.again, l.o.wait)
@@ -242,9 +246,14 @@ func (l *lobby) enterMade(ctx context.Context) (*web.Member, error) {
 		pause := time.NewTimer(r.again)
 		select {
 		case <-pause.C:
+			continue
+		case <-over:
+			err = fmt.Errorf("%w, for %v now", err, l.o.wait)
 		case <-ctx.Done():
-			pause.Stop()
+			err = ctx.Err()
 		}
+		pause.Stop()
+		return nil, err
 	}
 }
 

@@ -133,8 +133,8 @@ func TestAGuestWaitsAtAPaceThatTheServerBears(t *testing.T) {
 	t.Parallel()
 	s := arenatest.NewSite(t, server.Config{})
 	var o options
-	guest := newSide(t, s, func(p *options) { o = *p }, "join", web.NewInvitation().String(), "-wait", "2s")
-	guest.oneSentence("there is no room with this code at " + s.URL() + ": it is wrong, or the host is not there, for 2s now")
+	guest := newSide(t, s, func(p *options) { o = *p }, "join", web.NewInvitation().String(), "-wait", "300ms")
+	guest.oneSentence("there is no room with this code at " + s.URL() + ": it is wrong, or the host is not there, for 300ms now")
 	perMinute := int(time.Minute / o.room.again)
 	require.Less(t, perMinute, 10)
 	require.Positive(t, perMinute)
@@ -145,8 +145,8 @@ func TestWhoGuessedTooMuchWaitsAsWell(t *testing.T) {
 	t.Parallel()
 	s := arenatest.NewSite(t, server.Config{GuessesPerMinute: 1})
 	soon := func(o *options) { o.room.again = 20 * time.Millisecond }
-	guest := newSide(t, s, soon, "join", web.NewInvitation().String(), "-wait", "2s")
-	guest.oneSentence("the signalling server takes no more for now: 429 Too Many Requests, for 2s now")
+	guest := newSide(t, s, soon, "join", web.NewInvitation().String(), "-wait", "1s")
+	guest.oneSentence("the signalling server takes no more for now: 429 Too Many Requests, for 1s now")
 	require.Equal(t, 2, strings.Count(guest.out.String(), "trying again"), "each reason is said once: %s", &guest.out)
 }
 
@@ -191,7 +191,7 @@ func TestWhoIsInterruptedOrWaitsInVainLeavesTheRoom(t *testing.T) {
 	require.Equal(t, ExitInterrupted, host.end())
 	require.Equal(t, "tally: interrupted, so the match is over.\n", host.errs.String())
 
-	newSide(t, s, nil, "host", "-wait", "2s").oneSentence("the other player has not come to the room in 2s")
+	newSide(t, s, nil, "host", "-wait", "300ms").oneSentence("the other player has not come to the room in 300ms")
 	s.Await(0)
 	guest := newSide(t, s, nil, "join", web.NewInvitation().String())
 	guest.says("trying again every 7s")
