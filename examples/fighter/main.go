@@ -11,10 +11,17 @@
 //	go run ./examples/fighter host
 //	go run ./examples/fighter join ADDR PIN CODE
 //
-// Whoever is given a file for its key, -key FILE, can come back there as well.
+// Behind routers the two meet on a signalling server, which [docs/signalling.md] is about:
+//
+//	go run ./examples/fighter host -signal URL
+//	go run ./examples/fighter join -signal URL CODE
+//
+// Whoever is given a file for its key, -key FILE, can come back in either way as well.
 //
 // The game itself is package sim, and its looks are the files under page; the processes,
 // the sockets and the clock are package arena's, which it shares with the other examples.
+//
+// [docs/signalling.md]: https://github.com/driftback/driftback/blob/main/docs/signalling.md
 package main
 
 import (

@@ -13,6 +13,8 @@
 //	go run ./examples/racer host
 //	go run ./examples/racer join ADDR PIN CODE
 //
+// or in a room of a signalling server, with -signal URL.
+//
 // The game itself is package sim, and its looks are the files under page; the processes,
 // the sockets and the clock are package arena's, which it shares with the other examples.
 package main

@@ -8,6 +8,7 @@
 //	go test -count=1 -v -parallel 4 ./...
 //
 // Where something of that is missing they are skipped and say what; with
-// DRIFTBACK_NAMESPACES=1 that is a failure. All that they make is theirs, and is gone
+// DRIFTBACK_NAMESPACES=1 that is a failure. The commands fighter and driftback, which one of them runs, are built for it
+// unless DRIFTBACK_COMMANDS names a folder that has them. All that they make is theirs, and is gone
 // when they end: namespaces, and with these whatever is in them.
 package nattest

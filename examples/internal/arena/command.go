@@ -53,20 +53,27 @@ func (g *Game[S, I]) run(ctx context.Context, args []string, stdin io.Reader, st
 		fmt.Fprintf(stderr, "%s: %v.\n", g.Name, err)
 		return ExitUsage
 	}
+	return g.status(g.do(ctx, command, o, stdin, stdout), stderr)
+}
+
+// do does what the command line says.
+func (g *Game[S, I]) do(ctx context.Context, command string, o *options, stdin io.Reader, stdout io.Writer) error {
 	if command == "child" {
-		err = g.child(o, stdin, stdout)
-	} else {
-		out := newLines(stdout)
-		switch command {
-		case "all":
-			err = g.all(ctx, o, out)
-		case "host":
-			err = g.host(ctx, o, out)
-		case "join":
-			err = g.join(ctx, o, out)
-		}
-		out.Close()
+		return g.child(o, stdin, stdout)
 	}
+	out := newLines(stdout)
+	defer out.Close()
+	switch command {
+	case "host":
+		return g.host(ctx, o, out)
+	case "join":
+		return g.join(ctx, o, out)
+	}
+	return g.all(ctx, o, out)
+}
+
+// status says what went wrong, and returns the exit status.
+func (g *Game[S, I]) status(err error, stderr io.Writer) int {
 	switch {
 	case errors.Is(err, errTold):
 		return ExitFailed
@@ -102,6 +109,7 @@ type options struct {
 	addr     string        // of the game's socket
 	page     string        // of the page
 	guest    identity.Pin  // whom the host has met before
+	room     roomOptions
 	// The rest is join's.
 	hostAddr string
 	pin      identity.Pin
@@ -115,6 +123,8 @@ const (
 	// idleTimeout is how long nothing may be heard over a link before it is down. Who is lost
 	// is waited for all the same.
 	idleTimeout = 2 * time.Second
+	// hostAddr is where a host is reached that says nothing else.
+	hostAddr = ":7777"
 	// childGrace is for how long the other of two on one machine waits for who is lost.
 	childGrace = 10 * time.Second
 )
@@ -129,9 +139,11 @@ func (o *options) identity() (*identity.Identity, error) {
 
 // usage is written above the flags; %[1]s is the command.
 const usage = `usage:
-  %[1]s [flags]                      a process for each player on this machine
-  %[1]s host [flags]                 wait for a second player, and print what to tell them
-  %[1]s join [flags] ADDR PIN CODE   join the player who was told that
+  %[1]s [flags]                          a process for each player on this machine
+  %[1]s host [flags]                     wait for a second player, and print what to tell them
+  %[1]s join [flags] ADDR PIN CODE       join the player who was told that
+  %[1]s host -signal URL [flags]         wait in a room of a signalling server, and print its code
+  %[1]s join -signal URL [flags] CODE    join the player there, through both players' routers
 
 flags:
 `
@@ -168,20 +180,14 @@ func (g *Game[S, I]) parse(command string, args []string, stderr io.Writer) (*op
 				f.StringVar(&block, "block", "", "which of them have no direct link, and play through somebody else: `1-2,3-4`")
 			}
 		}
-	case "host":
+	case "host", "join":
 		o.players = 2
-		f.StringVar(&o.addr, "addr", ":7777", "UDP `address` to be reached at")
-		f.StringVar(&o.page, "page", "127.0.0.1:0", "`address` of the page, on this machine")
-		f.StringVar(&o.key, "key", "", keyUsage)
-		f.StringVar(&guest, "guest", "", "`pin` of the player who was here before this process died, in place of a code")
-	case "join":
-		o.players = 2
-		f.StringVar(&o.key, "key", "", keyUsage)
-		f.StringVar(&o.page, "page", "127.0.0.1:0", "`address` of the page, on this machine")
+		o.flagsOfTwo(f, command == "host", &guest)
 	default:
 		return nil, fmt.Errorf("there is no command %q; there are host and join, and neither plays on this machine alone", command)
 	}
-	if err := f.Parse(args); err != nil {
+	words, err := parseMixed(f, args)
+	if err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			fmt.Fprintf(stderr, usage, g.Name)
 			f.SetOutput(stderr)
@@ -203,12 +209,16 @@ func (g *Game[S, I]) parse(command string, args []string, stderr io.Writer) (*op
 	if o.grace = o.wait; command == "child" {
 		o.grace = min(o.wait, childGrace)
 	}
-	if command == "join" {
-		if err := o.parseInvitation(f.Args()); err != nil {
-			return nil, err
-		}
-	} else if f.NArg() > 0 {
-		return nil, fmt.Errorf("%q is one argument too many; -help lists the flags", f.Arg(0))
+	switch {
+	case command == "join":
+		err = o.parseInvitation(words)
+	case len(words) > 0:
+		err = fmt.Errorf("%q is one argument too many; -help lists the flags", words[0])
+	case command == "host":
+		err = o.hostAt()
+	}
+	if err != nil {
+		return nil, err
 	}
 	if o.players < 2 || o.players > len(g.Seats) {
 		return nil, fmt.Errorf("-%s is %d; 2 to %d are allowed", g.CountFlag, o.players, len(g.Seats))
@@ -222,6 +232,33 @@ func (g *Game[S, I]) parse(command string, args []string, stderr io.Writer) (*op
 		}
 	}
 	return o, o.validate()
+}
+
+// flagsOfTwo are those of a host, or of who joins.
+func (o *options) flagsOfTwo(f *flag.FlagSet, host bool, guest *string) {
+	f.StringVar(&o.key, "key", "", keyUsage)
+	f.StringVar(&o.page, "page", "127.0.0.1:0", "`address` of the page, on this machine")
+	o.room.flags(f)
+	if !host {
+		f.StringVar(&o.addr, "addr", "", "UDP `address` to play from; any if not given")
+		return
+	}
+	f.StringVar(&o.addr, "addr", "", "UDP `address` to be reached at; \""+hostAddr+"\" if not given, and any port in a room")
+	f.StringVar(guest, "guest", "", "`pin` of the player who was here before this process died, in place of a code")
+	f.StringVar(&o.room.code, "code", "", "`code` of the room that this player was host of before this process died, with its -key")
+}
+
+// parseMixed parses flags wherever they stand, and returns the other words.
+func parseMixed(f *flag.FlagSet, args []string) (words []string, err error) {
+	for {
+		if err := f.Parse(args); err != nil {
+			return nil, err
+		}
+		if f.NArg() == 0 {
+			return words, nil
+		}
+		words, args = append(words, f.Arg(0)), f.Args()[1:]
+	}
 }
 
 // alike returns the flags that the other player must be given too, each after a
@@ -244,8 +281,11 @@ func (g *Game[S, I]) alike(o *options) (flags string) {
 
 // parseInvitation reads what the host was told to pass on.
 func (o *options) parseInvitation(args []string) (err error) {
+	if found, err := o.room.read(strings.Join(args, " ")); found || err != nil {
+		return err
+	}
 	if len(args) != 3 {
-		return fmt.Errorf("join needs the three words that host prints, ADDR PIN CODE, and was given %d", len(args))
+		return fmt.Errorf("join needs what host prints, a room's CODE or the three words ADDR PIN CODE, and was given %d", len(args))
 	}
 	o.hostAddr = args[0]
 	if o.pin, err = identity.ParsePin(args[1]); err != nil {

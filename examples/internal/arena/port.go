@@ -3,47 +3,83 @@ package arena
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
 
 	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/identity"
+	"github.com/driftback/driftback/natpunch"
 	"github.com/driftback/driftback/transport"
 	"github.com/driftback/driftback/transport/detour"
 	"github.com/driftback/driftback/transport/quic"
 )
 
-// port is a player's links, which can be opened anew at the same address: a session that
-// begins has to hear of every link that is up.
+// port is a player's links, which can be opened anew: a session that begins has to hear of
+// every link that is up.
 type port struct {
-	ctx    context.Context
-	config quic.Config
-	link   *quic.Transport
-	// detours is the name under which players without a direct link meet through a third, and
-	// around does that. Without a name there is nil: who has no direct link has none.
-	detours string
+	// listen opens them, each time as whoever was linked before knows them.
+	listen func() (linked, error)
+	link   linked
+	// around lets players without a direct link meet through a third. Nil: who has no direct
+	// link has none.
 	around  *detour.Transport
+	detours *detour.Config
+	// leave gives up what the links were found through, after them; nil: nothing.
+	leave func()
 }
 
-// openPort opens the links. It must be closed.
+// linked is a transport that knows its peers by their keys.
+type linked interface {
+	transport.Transport
+	LocalAddr() net.Addr
+	Pin(peer driftback.Peer) (identity.Pin, bool)
+}
+
+// openPort opens links with those whose addresses are known, or who know this one's. With
+// detours players without a direct link meet through a third, under that name. It must be closed.
 func openPort(ctx context.Context, c quic.Config, detours string) (*port, error) {
 	c.IdleTimeout = idleTimeout
-	p := &port{ctx: ctx, config: c, detours: detours}
-	if err := p.open(); err != nil {
-		return nil, err
+	var link *quic.Transport
+	p := &port{listen: func() (linked, error) {
+		if link != nil {
+			again(&c, link)
+		}
+		var err error
+		if link, err = quic.Listen(ctx, c); err != nil {
+			return nil, err
+		}
+		return link, nil
+	}}
+	if detours != "" {
+		p.detours = &detour.Config{Self: c.Self, Identity: c.Identity, Label: detours}
 	}
-	p.config.Conn, p.config.Addr = nil, p.link.LocalAddr().String()
-	return p, nil
+	return p, p.open()
+}
+
+// again is how links are opened at the address at which they were before. Who has presented a
+// code is known by its key from then on.
+func again(c *quic.Config, before *quic.Transport) {
+	c.Conn, c.Addr = nil, before.LocalAddr().String()
+	for i := range c.Peers {
+		r := &c.Peers[i]
+		if pin, ok := before.Pin(r.Peer); ok && r.Pin.IsZero() {
+			r.Pin, r.Code = pin, identity.Code{}
+		}
+	}
 }
 
 func (p *port) open() error {
-	link, err := quic.Listen(p.ctx, p.config)
+	link, err := p.listen()
 	if err != nil {
 		return err
 	}
 	p.link, p.around = link, nil
-	if p.detours == "" {
+	if p.detours == nil {
 		return nil
 	}
-	p.around, err = detour.New(link, detour.Config{Self: p.config.Self, Identity: p.config.Identity, Pin: link.Pin, Label: p.detours})
-	if err != nil {
+	c := *p.detours
+	c.Pin = link.Pin
+	if p.around, err = detour.New(link, c); err != nil {
 		return errors.Join(err, link.Close())
 	}
 	return nil
@@ -66,21 +102,38 @@ func (p *port) through(q driftback.Peer) (driftback.Peer, bool) {
 	return p.around.Via(q)
 }
 
-// reopen closes the links and opens them again. Who has presented a code is known by its key
-// from then on.
-func (p *port) reopen() (transport.Transport, error) {
-	for i := range p.config.Peers {
-		r := &p.config.Peers[i]
-		if pin, ok := p.link.Pin(r.Peer); ok && r.Pin.IsZero() {
-			r.Pin, r.Code = pin, [len(r.Code)]byte{}
-		}
+// path says in words where the packets for a peer go, where that is found out by trying; ""
+// while there is no path.
+func (p *port) path(q driftback.Peer) string {
+	link, ok := p.link.(interface {
+		Stats(driftback.Peer) (natpunch.Stats, bool)
+	})
+	if !ok {
+		return ""
 	}
-	p.close()
+	s, ok := link.Stats(q)
+	switch {
+	case !ok || !s.Path.Remote.IsValid():
+		return ""
+	case s.Path.Relayed:
+		return fmt.Sprintf("through a relay, %v", s.Path.Remote)
+	}
+	return fmt.Sprintf("direct, %v", s.Path.Remote)
+}
+
+// reopen closes the links and opens them again.
+func (p *port) reopen() (transport.Transport, error) {
+	_ = p.links().Close() // what it could not say has no listener
 	if err := p.open(); err != nil {
 		return nil, err
 	}
 	return p.links(), nil
 }
 
-// close closes the links. What it could not say has no listener.
-func (p *port) close() { _ = p.links().Close() }
+// close closes the links, and then gives up what they were found through.
+func (p *port) close() {
+	_ = p.links().Close() // as above
+	if p.leave != nil {
+		p.leave()
+	}
+}

@@ -57,6 +57,16 @@ func (p *peer[S, I]) show(r *session.Result, now time.Duration, end error) {
 	p.page.Show(f)
 }
 
+// showWaiting shows a page the world from which a match begins while there is nobody to play it with.
+func (g *Game[S, I]) showWaiting(to *page.Server, self driftback.Peer, o *options) {
+	var s S
+	g.Start(o.seed, &s)
+	to.Show(&page.Frame{
+		Self: int(self), Hands: page.HandsBot, Phase: session.Joining.String(), PausedBy: page.Nobody, View: g.View(&s),
+		Stats: page.Stats{InputDelay: o.delay, PredictionWindow: o.window},
+	})
+}
+
 // phase says in a word what a turn found; end is why there is no other.
 func (p *peer[S, I]) phase(r *session.Result, end error) string {
 	switch {

@@ -1,4 +1,5 @@
-// Package arenatest reads in tests what a command of package arena writes about its match.
+// Package arenatest reads in tests what a command of package arena writes about its match, and
+// has a signalling server for two to meet at.
 //
 // It is for tests alone, and refuses to know what is played.
 package arenatest
