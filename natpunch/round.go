@@ -47,6 +47,7 @@ type round struct {
 	number          uint32
 	ufrag, password string
 	plain           bool // without relays of ours
+	servers         *servers
 	agent           *ice.Agent
 	relays          *relayNet
 	budget          atomic.Int32 // checks that may still be passed on before the next look
@@ -68,7 +69,7 @@ type round struct {
 
 // newRound starts to gather the addresses of our end of a round.
 func (r *route) newRound(number uint32, plain bool, w waits, now time.Time) (*round, error) {
-	n := &round{route: r, number: number, ufrag: randomText(ufragSize), password: randomText(passwordSize), plain: plain, began: now}
+	n := &round{route: r, number: number, ufrag: randomText(ufragSize), password: randomText(passwordSize), plain: plain, servers: r.t.servers.Load(), began: now}
 	n.budget.Store(checksPerLook)
 	var err error
 	n.relays = &relayNet{Net: r.t.network}
@@ -101,7 +102,7 @@ func (r *route) newRound(number uint32, plain bool, w waits, now time.Time) (*ro
 		ice.WithDisconnectedTimeout(0),
 		ice.WithFailedTimeout(0),
 		ice.WithBindingRequestHandler(n.checked),
-		ice.WithUrls(r.t.servers),
+		ice.WithUrls(n.servers.urls),
 		ice.WithNet(n.relays),
 	}
 	if r.t.loopback {
