@@ -62,7 +62,7 @@ func (s *servers) old(now time.Time) bool { return !s.due.IsZero() && !now.Befor
 // renewing asks for other servers before the passwords of those that there are end, and when a path is looked
 // for, until ctx ends.
 func (t *Transport) renewing(ctx context.Context) {
-	wait := minRenew
+	var wait time.Duration // none before the first failure
 	var asked time.Time
 	if len(t.servers.Load().list) > 0 {
 		asked = time.Now() // whoever gave them has done so just now
@@ -87,12 +87,11 @@ func (t *Transport) renewing(ctx context.Context) {
 				continue
 			}
 		}
+		wait = min(2*wait, maxRenew)
 		if t.ask(ctx) {
-			wait = minRenew
-		} else {
-			wait = min(2*wait, maxRenew)
+			wait = 0
 		}
-		asked = time.Now()
+		wait, asked = max(wait, minRenew), time.Now()
 	}
 }
 
