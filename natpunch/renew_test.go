@@ -21,6 +21,7 @@ import (
 type passwords struct {
 	t      testing.TB
 	url    string
+	server *turn.Server
 	life   time.Duration
 	given  atomic.Int32
 	ended  atomic.Int32 // questions that came with one that has ended
@@ -37,7 +38,7 @@ func newPasswords(t testing.TB) *passwords {
 	p := &passwords{t: t, url: "turn:" + conn.LocalAddr().String(), life: passwordLife}
 	quiet := logging.NewDefaultLoggerFactory()
 	quiet.DefaultLogLevel = logging.LogLevelDisabled
-	server, err := turn.NewServer(turn.ServerConfig{
+	p.server, err = turn.NewServer(turn.ServerConfig{
 		Realm: "driftback", LoggerFactory: quiet, AllocationLifetime: allocationLife,
 		AuthHandler: func(a *turn.RequestAttributes) (string, []byte, bool) {
 			end, err := strconv.ParseInt(a.Username, 10, 64)
@@ -53,7 +54,7 @@ func newPasswords(t testing.TB) *passwords {
 		}},
 	})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	t.Cleanup(func() { _ = p.server.Close() })
 	return p
 }
 
@@ -108,6 +109,17 @@ func TestARelayedMatchOutlivesThePasswordsOfItsRelay(t *testing.T) {
 		for _, end := range m.ends {
 			require.Zero(t, end.Counts().Unrenewed)
 		}
+	})
+	t.Run("and the end of the relay, when there is another", func(t *testing.T) {
+		t.Parallel()
+		old, next := newPasswords(t), newPasswords(t)
+		old.life, next.life = time.Hour, time.Hour
+		m := old.meet(func(c *Config) { c.Renew, c.IdleTimeout = next.now, patience })
+		before := m.path(0, 1).Remote
+		stop := m.stream()
+		require.NoError(t, old.server.Close())
+		until(t, "the other relay to be used", func() bool { return next.given.Load() == 2 && m.path(0, 1).Remote != before })
+		require.Less(t, stop(), 1<<30, "the link has never been down")
 	})
 	t.Run("not without", func(t *testing.T) { // which shows that passwords do end
 		t.Parallel()
