@@ -112,6 +112,7 @@ type world struct {
 	public   string // namespaces
 	routers  [2]string
 	homes    [2]string
+	lines    [2]*line // the routers'
 	kinds    [2]router
 }
 
@@ -136,7 +137,7 @@ func newWorld(t testing.TB, kinds [2]router) *world {
 	}
 	w.connect(w.public, stunAddr, turnAddr, signalAddr)
 	for i := range 2 {
-		w.connect(w.routers[i], outsideAddrs[i][:]...)
+		w.lines[i] = w.connect(w.routers[i], outsideAddrs[i][:]...)
 		w.ip(w.routers[i], "address delete "+outsideAddrs[i][1]+"/24 dev wan")
 		w.furnish(i)
 	}
@@ -150,7 +151,7 @@ func (w *world) ip(namespace string, lines ...string) {
 }
 
 // connect gives a namespace an interface to the public network.
-func (w *world) connect(namespace string, addrs ...string) {
+func (w *world) connect(namespace string, addrs ...string) *line {
 	w.t.Helper()
 	line, err := openLine()
 	require.NoError(w.t, err)
@@ -160,6 +161,7 @@ func (w *world) connect(namespace string, addrs ...string) {
 	for _, addr := range addrs {
 		w.ip(namespace, "address add "+addr+"/24 dev wan")
 	}
+	return line
 }
 
 // furnish connects a home with its router, which begins to translate.
