@@ -171,6 +171,11 @@ func Listen(ctx context.Context, c Config) (*Transport, error) {
 	if c.relayOnly {
 		t.kinds = t.kinds[2:]
 	}
+	if t.network == nil {
+		if t.network, err = newSystemNet(); err != nil {
+			return nil, fmt.Errorf("natpunch: the machine's interfaces cannot be read: %w", err)
+		}
+	}
 	if t.log == nil {
 		t.log = slog.New(slog.DiscardHandler)
 	}
@@ -203,7 +208,7 @@ func Listen(ctx context.Context, c Config) (*Transport, error) {
 		return nil, errors.Join(err, t.socket.Close())
 	}
 	t.mux = ice.NewUniversalUDPMuxDefault(ice.UniversalUDPMuxParams{
-		UDPConn: checkConn{t.socket}, Net: c.network, Logger: quiet.NewLogger("ice"),
+		UDPConn: checkConn{t.socket}, Net: t.network, Logger: quiet.NewLogger("ice"),
 		// Each round asks anew: the router may have forgotten us.
 		XORMappedAddrCacheTTL: time.Nanosecond,
 	})

@@ -10,7 +10,6 @@ import (
 
 	"github.com/pion/ice/v4"
 	"github.com/pion/stun/v4"
-	"github.com/pion/transport/v5/stdnet"
 )
 
 // How eagerly a round tries. ICE's own defaults are made for calls that may take their
@@ -73,11 +72,6 @@ func (r *route) newRound(number uint32, plain bool, w waits, now time.Time) (*ro
 	n.budget.Store(checksPerLook)
 	var err error
 	n.relays = &relayNet{Net: r.t.network}
-	if r.t.network == nil {
-		if n.relays.Net, err = stdnet.NewNet(); err != nil {
-			return nil, err
-		}
-	}
 	kinds := r.t.kinds
 	if n.plain && len(kinds) > 1 {
 		kinds = kinds[:len(kinds)-1]

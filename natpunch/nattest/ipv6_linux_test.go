@@ -2,6 +2,7 @@ package nattest
 
 import (
 	"net/netip"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -57,12 +58,21 @@ func (w *world) forget6(i int) {
 	require.NoError(w.t, run("", in(w.routers[i], "conntrack", "-F", "-f", "ipv6")...))
 }
 
+// needIPv6 skips a test where the kernel has none, which is a failure where these tests are asked for.
+func needIPv6(t *testing.T) {
+	t.Helper()
+	if _, err := os.Stat("/proc/net/if_inet6"); err != nil && os.Getenv("DRIFTBACK_NAMESPACES") == "" {
+		t.Skip("no IPv6 in the kernel: ", err)
+	}
+	needRouters(t)
+}
+
 func isIPv6(s status) bool { return s.Path.Remote.Addr().Is6() }
 
 func TestHomesThatBothHaveIPv6UseItAndThoseOfWhichOneHasItDoNot(t *testing.T) {
 	for name, having := range map[string][]int{"both": {0, 1}, "one": {0}, "the other": {1}} {
 		t.Run(name, func(t *testing.T) {
-			needRouters(t)
+			needIPv6(t)
 			w := newWorld(t, [2]router{cone, cone})
 			for _, i := range having {
 				w.giveIPv6(i)
@@ -91,9 +101,9 @@ func TestAMatchOverIPv6GoesOn(t *testing.T) {
 			},
 		},
 		"when a home gets another network": {
-			func(w *world) { w.renumber(0) },
+			func(w *world) { w.block(); w.renumber(0) }, // over IPv4 there is no direct path to take instead
 			func(t *testing.T, _, last [2]status) {
-				require.NotEqual(t, netip.MustParseAddr(homes6[0][0].home), last[1].Path.Remote.Addr())
+				require.Equal(t, netip.MustParseAddr(homes6[0][1].home), last[1].Path.Remote.Addr())
 			},
 		},
 		"over IPv4 when IPv6 is no more": {
@@ -102,7 +112,7 @@ func TestAMatchOverIPv6GoesOn(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			needRouters(t)
+			needIPv6(t)
 			w := newWorld(t, [2]router{cone, cone})
 			w.giveIPv6(0)
 			w.giveIPv6(1)
