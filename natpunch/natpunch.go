@@ -3,6 +3,7 @@ package natpunch
 import (
 	"context"
 	"crypto/rand"
+	"crypto/x509"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -84,6 +85,8 @@ type Config struct {
 	loopback bool // use loopback addresses whatever Addr is
 	// relayOnly uses no address of our own but a relay's.
 	relayOnly bool
+	// roots certify relays over TLS; nil is the system's.
+	roots *x509.CertPool
 	// better is used for betterAfter, if it is not nil.
 	better []time.Duration
 }
@@ -108,6 +111,7 @@ type Transport struct {
 	log      *slog.Logger
 	idle     time.Duration
 	network  iface.Net
+	roots    *x509.CertPool
 	loopback bool
 	kinds    []ice.CandidateType
 	better   []time.Duration
@@ -156,7 +160,7 @@ func Listen(ctx context.Context, c Config) (*Transport, error) {
 	quiet.DefaultLogLevel = logging.LogLevelDisabled
 	t := &Transport{
 		self: c.Self, signal: c.Signal, log: c.Logger, idle: c.IdleTimeout,
-		network: c.network, quiet: quiet, instance: randomInstance(),
+		network: c.network, roots: c.roots, quiet: quiet, instance: randomInstance(),
 		renew: c.Renew, peers: len(c.Peers), search: make(chan struct{}, 1),
 		kinds:  []ice.CandidateType{ice.CandidateTypeHost, ice.CandidateTypeServerReflexive, ice.CandidateTypeRelay},
 		better: betterAfter,

@@ -71,7 +71,7 @@ func (r *route) newRound(number uint32, plain bool, w waits, now time.Time) (*ro
 	n := &round{route: r, number: number, ufrag: randomText(ufragSize), password: randomText(passwordSize), plain: plain, servers: r.t.servers.Load(), began: now}
 	n.budget.Store(checksPerLook)
 	var err error
-	n.relays = &relayNet{Net: r.t.network}
+	n.relays = newRelayNet(r.t.network)
 	kinds := r.t.kinds
 	if n.plain && len(kinds) > 1 {
 		kinds = kinds[:len(kinds)-1]
@@ -98,6 +98,7 @@ func (r *route) newRound(number uint32, plain bool, w waits, now time.Time) (*ro
 		ice.WithBindingRequestHandler(n.checked),
 		ice.WithUrls(n.servers.urls),
 		ice.WithNet(n.relays),
+		ice.WithProxyDialer(&relayDialer{n.relays, n.servers.urls, r.t.roots}),
 	}
 	if r.t.loopback {
 		options = append(options, ice.WithIncludeLoopback())

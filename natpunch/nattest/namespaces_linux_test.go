@@ -114,6 +114,9 @@ type world struct {
 	homes    [2]string
 	lines    [2]*line // the routers'
 	kinds    [2]router
+	over     string // how the relay is spoken to, of relayURLs
+	// certificate is the file with the relay's, if it speaks TLS.
+	certificate string
 }
 
 // newWorld makes a world that is gone when the test ends.
@@ -121,7 +124,7 @@ func newWorld(t testing.TB, kinds [2]router) *world {
 	t.Helper()
 	name := fmt.Sprintf("%s%d-%d-", prefix, os.Getpid(), worlds.Add(1))
 	w := &world{
-		t: t, internet: newInternet(latency), kinds: kinds, public: name + "public",
+		t: t, internet: newInternet(latency), kinds: kinds, over: "UDP", public: name + "public",
 		routers: [2]string{name + "router0", name + "router1"}, homes: [2]string{name + "home0", name + "home1"},
 	}
 	all := append([]string{w.public}, append(w.routers[:], w.homes[:]...)...)

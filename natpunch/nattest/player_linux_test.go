@@ -26,6 +26,7 @@ type orders struct {
 	Self       driftback.Peer
 	Other      string // the other's pin
 	Invitation string // to the room of both
+	Relay      string // its URL
 	Ticks      driftback.Tick
 }
 
@@ -74,7 +75,7 @@ func play() error {
 		Self: o.Self, Identity: me, Peers: []natpunch.Remote{{Peer: 1 - o.Self, Pin: pin}}, Signal: member,
 		Servers: []natpunch.Server{
 			{URL: fmt.Sprintf("stun:%s:%d", stunAddr, serverPort)},
-			{URL: fmt.Sprintf("turn:%s:%d", turnAddr, serverPort), Username: username, Password: password},
+			{URL: o.Relay, Username: username, Password: password},
 		},
 		Logger: log,
 	})

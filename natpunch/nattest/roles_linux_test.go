@@ -1,6 +1,7 @@
 package nattest
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,8 +27,8 @@ const roleVariable = "DRIFTBACK_NATTEST_ROLE"
 
 var roles = map[string]func() error{
 	"player": play,
-	"stun":   func() error { return serveTURN(stunAddr) },
-	"turn":   func() error { return serveTURN(turnAddr) },
+	"stun":   func() error { return serveTURN(stunAddr, nil) },
+	"turn":   serveRelay,
 	"signal": func() error { return serveSignalling(signalAddr) },
 }
 
@@ -63,29 +65,50 @@ func inputEnds() <-chan struct{} {
 
 const username, password = "player", "secret"
 
-// serveTURN is a STUN and TURN server.
-func serveTURN(addr string) error {
+// serveRelay is a TURN server over UDP, TCP and TLS. A line of input makes it deaf.
+func serveRelay() error {
+	var deaf atomic.Bool
+	listeners, err := streams(turnAddr, &deaf)
+	if err != nil {
+		return err
+	}
+	told := func() {
+		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+			deaf.Store(true)
+		}
+	}
+	return serveTURN(turnAddr, told, listeners...)
+}
+
+// serveTURN is a STUN and TURN server, until wait returns, or the input ends if that is nil.
+func serveTURN(addr string, wait func(), listeners ...net.Listener) error {
+	if wait == nil {
+		wait = untilEnd
+	}
 	conn, err := net.ListenPacket("udp4", fmt.Sprintf("%s:%d", addr, serverPort))
 	if err != nil {
 		return err
 	}
 	quiet := logging.NewDefaultLoggerFactory()
 	quiet.DefaultLogLevel = logging.LogLevelDisabled
+	generator := &turn.RelayAddressGeneratorStatic{RelayAddress: net.ParseIP(addr), Address: addr}
+	var streams []turn.ListenerConfig
+	for _, l := range listeners {
+		streams = append(streams, turn.ListenerConfig{Listener: l, RelayAddressGenerator: generator})
+	}
 	relay, err := turn.NewServer(turn.ServerConfig{
 		Realm: "driftback", LoggerFactory: quiet,
 		AuthHandler: func(a *turn.RequestAttributes) (string, []byte, bool) {
 			return a.Username, turn.GenerateAuthKey(a.Username, a.Realm, password), a.Username == username
 		},
-		PacketConnConfigs: []turn.PacketConnConfig{{
-			PacketConn:            conn,
-			RelayAddressGenerator: &turn.RelayAddressGeneratorStatic{RelayAddress: net.ParseIP(addr), Address: addr},
-		}},
+		PacketConnConfigs: []turn.PacketConnConfig{{PacketConn: conn, RelayAddressGenerator: generator}},
+		ListenerConfigs:   streams,
 	})
 	if err != nil {
 		return err
 	}
 	say(status{})
-	untilEnd()
+	wait()
 	return relay.Close()
 }
 

@@ -108,6 +108,31 @@ func TestAMatchGoesOnWhenItsRelayDiesAndThereIsADirectPath(t *testing.T) {
 	}
 }
 
+// As over UDP. What the relay says no more does not look as if a line were broken: the connections stay.
+func TestAMatchGoesOnWhenItsRelayOverAStreamDies(t *testing.T) {
+	for _, over := range []string{"TCP", "TLS"} {
+		for name, die := range map[string]func(*match){
+			"it is gone":                          func(m *match) { m.turn.kill() },
+			"it answers and carries nothing":      func(m *match) { m.silence() },
+			"it gives addresses and does no more": func(m *match) { m.silence(); m.turn.tell("be deaf") },
+		} {
+			t.Run(over+", "+name, func(t *testing.T) {
+				needRouters(t)
+				w := newWorld(t, [2]router{cone, cone})
+				w.over, w.certificate = over, certify(t)
+				w.block()
+				m := newMatch(w, long)
+				require.Equal(t, []bool{true, true}, relayed(m.at(event)))
+				die(m)
+				w.unblock()
+				last := m.end()
+				require.Equal(t, []bool{false, false}, relayed(last))
+				require.LessOrEqual(t, tell(t, last), most)
+			})
+		}
+	}
+}
+
 // The relay knows its peers by their addresses outside, and takes what comes from another
 // one for a stranger's.
 func TestAMatchThroughARelayGoesOnWhenItsRouterForgetsIt(t *testing.T) {
