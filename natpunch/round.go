@@ -104,6 +104,7 @@ func (r *route) newRound(number uint32, plain bool, w waits, now time.Time) (*ro
 		options = append(options, ice.WithIncludeLoopback())
 	}
 	if n.agent, err = ice.NewAgentWithOptions(options...); err != nil {
+		n.relays.cut()
 		return nil, err
 	}
 	_ = n.agent.OnCandidate(n.found)
