@@ -114,7 +114,8 @@ type world struct {
 	homes    [2]string
 	lines    [2]*line // the routers'
 	kinds    [2]router
-	over     string // how the relay is spoken to, of relayURLs
+	relay    string // its role
+	over     string // how it is spoken to, of relayURLs
 	// certificate is the file with the relay's, if it speaks TLS.
 	certificate string
 }
@@ -124,7 +125,7 @@ func newWorld(t testing.TB, kinds [2]router) *world {
 	t.Helper()
 	name := fmt.Sprintf("%s%d-%d-", prefix, os.Getpid(), worlds.Add(1))
 	w := &world{
-		t: t, internet: newInternet(latency), kinds: kinds, over: "UDP", public: name + "public",
+		t: t, internet: newInternet(latency), kinds: kinds, relay: "turn", over: "UDP", public: name + "public",
 		routers: [2]string{name + "router0", name + "router1"}, homes: [2]string{name + "home0", name + "home1"},
 	}
 	all := append([]string{w.public}, append(w.routers[:], w.homes[:]...)...)

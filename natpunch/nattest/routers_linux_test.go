@@ -4,10 +4,12 @@ import (
 	"os"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/examples/fighter/sim"
 )
 
 // The lengths of matches, and the tick at which something happens in them.
@@ -131,6 +133,18 @@ func TestAMatchGoesOnWhenItsRelayOverAStreamDies(t *testing.T) {
 			})
 		}
 	}
+}
+
+// The passwords are those that the signalling server makes, and end several times. Their allocations would be gone
+// two seconds later.
+func TestARelayedMatchOutlivesThePasswordsOfItsRelay(t *testing.T) {
+	needRouters(t)
+	w := newWorld(t, [2]router{symmetric, symmetric})
+	w.relay = "strict"
+	last := newMatch(w, driftback.Tick(3*restLife/time.Second)*sim.TicksPerSecond).end()
+	require.Equal(t, []bool{true, true}, relayed(last))
+	require.LessOrEqual(t, tell(t, last), kept)
+	require.GreaterOrEqual(t, last[0].Path.Changes, 3, "a relay for each password")
 }
 
 // The relay knows its peers by their addresses outside, and takes what comes from another

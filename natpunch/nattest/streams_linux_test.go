@@ -31,9 +31,9 @@ var relayURLs = map[string]string{
 	"TLS": fmt.Sprintf("turns:%s:%d?transport=tcp", turnAddr, tlsPort),
 }
 
-// certVariable names the file with the relay's certificate and key. Players take it for good since Go reads
-// what it trusts from SSL_CERT_FILE.
-const certVariable = "SSL_CERT_FILE"
+// certVariable names the file with the relay's certificate and key, and trustVariable that with the certificates that
+// the system's library takes for good.
+const certVariable, trustVariable = "DRIFTBACK_NATTEST_CERTIFICATE", "SSL_CERT_FILE"
 
 // certify makes a certificate for the relay, and returns its file.
 func certify(t testing.TB) string {
