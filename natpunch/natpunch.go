@@ -121,9 +121,9 @@ type Transport struct {
 	renew     func(context.Context) ([]Server, error) // nil if servers never change
 	peers     int
 	servers   atomic.Pointer[servers]
-	search    chan struct{}         // holds a token when a round begins
-	unrenewed atomic.Pointer[error] // why the last question for servers was in vain
-	switched  atomic.Int64          // when a round last began for the sake of new passwords, in Unix time
+	search    chan struct{}             // holds a token when a round begins
+	unrenewed atomic.Pointer[error]     // why the last question for servers was in vain
+	switched  atomic.Pointer[time.Time] // when a round last began for the sake of new passwords
 
 	links  *quic.Transport
 	socket *socket

@@ -135,5 +135,5 @@ func (t *Transport) outlived(n *round, now time.Time) bool {
 		return false
 	}
 	last := t.switched.Load()
-	return now.UnixNano()-last >= int64(n.servers.apart) && t.switched.CompareAndSwap(last, now.UnixNano())
+	return (last == nil || now.Sub(*last) >= n.servers.apart) && t.switched.CompareAndSwap(last, &now)
 }
