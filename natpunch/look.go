@@ -55,6 +55,9 @@ func (r *route) look(now time.Time) {
 			r.better++
 		}
 	}
+	if n != nil && !again && (p == nil || p.relayed) && now.Sub(r.lastBegun) >= minRound {
+		again = r.t.outlived(n, now)
+	}
 	r.mu.Unlock()
 	if again && now.Sub(r.lastBegun) >= minRound {
 		r.begin(n.number+1, now)

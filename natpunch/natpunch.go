@@ -3,17 +3,18 @@ package natpunch
 import (
 	"context"
 	"crypto/rand"
+	"crypto/x509"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pion/ice/v4"
 	"github.com/pion/logging"
-	"github.com/pion/stun/v4"
 	iface "github.com/pion/transport/v5"
 
 	"github.com/driftback/driftback"
@@ -59,6 +60,15 @@ type Config struct {
 	// servers, which relay what no router lets through. Without any, only peers in one
 	// network, and those that have public addresses, find each other.
 	Servers []Server
+	// Renew, if not nil, gives other servers in place of those, before the first of their
+	// passwords ends (see [Server]), when a path is looked for and it was not asked for 5 s, and at once
+	// if Servers is empty. It is called from a goroutine of its own, one call at a time, at most once a second; what
+	// fails is tried again ever more seldom, down to once a minute. It may wait for a network: it is
+	// given 10 s, and returns early when ctx ends, as Close waits for it. What it returns stays its own.
+	//
+	// A match that a relay carries then goes over to one with the new password, while the old one still
+	// carries it. Without Renew it is lost when the password ends.
+	Renew func(ctx context.Context) ([]Server, error)
 	// Addr is the UDP address to listen on; "" is any port on every interface. Peers on
 	// loopback addresses find each other only where it is one.
 	Addr string
@@ -75,6 +85,8 @@ type Config struct {
 	loopback bool // use loopback addresses whatever Addr is
 	// relayOnly uses no address of our own but a relay's.
 	relayOnly bool
+	// roots certify relays over TLS; nil is the system's.
+	roots *x509.CertPool
 	// better is used for betterAfter, if it is not nil.
 	better []time.Duration
 }
@@ -98,13 +110,20 @@ type Transport struct {
 	signal   Signal
 	log      *slog.Logger
 	idle     time.Duration
-	servers  []*stun.URI
 	network  iface.Net
+	roots    *x509.CertPool
 	loopback bool
 	kinds    []ice.CandidateType
 	better   []time.Duration
 	quiet    logging.LoggerFactory
 	instance uint64
+
+	renew     func(context.Context) ([]Server, error) // nil if servers never change
+	peers     int
+	servers   atomic.Pointer[servers]
+	search    chan struct{}             // holds a token when a round begins
+	unrenewed atomic.Pointer[error]     // why the last question for servers was in vain
+	switched  atomic.Pointer[time.Time] // when a round last began for the sake of new passwords
 
 	links  *quic.Transport
 	socket *socket
@@ -133,7 +152,7 @@ func Listen(ctx context.Context, c Config) (*Transport, error) {
 	if c.Signal == nil {
 		return nil, errors.New("natpunch: Config.Signal is nil: without it no peer can be found")
 	}
-	servers, err := parseServers(c.Servers)
+	servers, err := newServers(c.Servers, len(c.Peers), time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -141,15 +160,25 @@ func Listen(ctx context.Context, c Config) (*Transport, error) {
 	quiet.DefaultLogLevel = logging.LogLevelDisabled
 	t := &Transport{
 		self: c.Self, signal: c.Signal, log: c.Logger, idle: c.IdleTimeout,
-		servers: servers, network: c.network, quiet: quiet, instance: randomInstance(),
+		network: c.network, roots: c.roots, quiet: quiet, instance: randomInstance(),
+		renew: c.Renew, peers: len(c.Peers), search: make(chan struct{}, 1),
 		kinds:  []ice.CandidateType{ice.CandidateTypeHost, ice.CandidateTypeServerReflexive, ice.CandidateTypeRelay},
 		better: betterAfter,
 	}
+	if c.Renew != nil && len(c.Servers) == 0 {
+		servers.due = time.Now()
+	}
+	t.servers.Store(servers)
 	if c.better != nil {
 		t.better = c.better
 	}
 	if c.relayOnly {
 		t.kinds = t.kinds[2:]
+	}
+	if t.network == nil {
+		if t.network, err = newSystemNet(); err != nil {
+			return nil, fmt.Errorf("natpunch: the machine's interfaces cannot be read: %w", err)
+		}
 	}
 	if t.log == nil {
 		t.log = slog.New(slog.DiscardHandler)
@@ -183,7 +212,7 @@ func Listen(ctx context.Context, c Config) (*Transport, error) {
 		return nil, errors.Join(err, t.socket.Close())
 	}
 	t.mux = ice.NewUniversalUDPMuxDefault(ice.UniversalUDPMuxParams{
-		UDPConn: checkConn{t.socket}, Net: c.network, Logger: quiet.NewLogger("ice"),
+		UDPConn: checkConn{t.socket}, Net: t.network, Logger: quiet.NewLogger("ice"),
 		// Each round asks anew: the router may have forgotten us.
 		XORMappedAddrCacheTTL: time.Nanosecond,
 	})
@@ -191,6 +220,9 @@ func Listen(ctx context.Context, c Config) (*Transport, error) {
 	serving, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	t.cancel = cancel
 	t.serving.Go(func() { t.listen(serving) })
+	if t.renew != nil {
+		t.serving.Go(func() { t.renewing(serving) })
+	}
 	for _, r := range t.routes {
 		if r != nil {
 			t.serving.Go(func() { r.run(serving) })
@@ -262,7 +294,11 @@ func (t *Transport) Why(to driftback.Peer) (final bool, err error) {
 		return final, err
 	}
 	if trouble := t.routes[to].trouble.Load(); trouble != nil {
-		return false, &RouteError{Peer: to, Err: *trouble}
+		why := *trouble
+		if unrenewed := t.unrenewed.Load(); unrenewed != nil {
+			why = fmt.Errorf("%w, and there are no new servers: %w", why, *unrenewed)
+		}
+		return false, &RouteError{Peer: to, Err: why}
 	}
 	return false, err
 }

@@ -1,10 +1,15 @@
 package natpunch
 
 import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"io"
 	"net"
+	"strconv"
 	"sync"
 
+	"github.com/pion/stun/v4"
 	iface "github.com/pion/transport/v5"
 )
 
@@ -12,9 +17,19 @@ import (
 // that a round which is being closed need not wait for a relay that answers no more.
 type relayNet struct {
 	iface.Net
+	// dialing ends when the round is over.
+	dialing context.Context
+	stop    context.CancelFunc
+
 	mu     sync.Mutex
 	open   []io.Closer
 	closed bool
+}
+
+func newRelayNet(on iface.Net) *relayNet {
+	n := &relayNet{Net: on}
+	n.dialing, n.stop = context.WithCancel(context.Background())
+	return n
 }
 
 // ListenPacket opens a socket to a relay; nothing else is opened so.
@@ -24,15 +39,6 @@ func (n *relayNet) ListenPacket(network, address string) (net.PacketConn, error)
 		return nil, err
 	}
 	return &relayConn{PacketConn: conn}, n.keep(conn)
-}
-
-// DialTCP opens a connection to a relay.
-func (n *relayNet) DialTCP(network string, local, remote *net.TCPAddr) (iface.TCPConn, error) {
-	conn, err := n.Net.DialTCP(network, local, remote)
-	if err != nil {
-		return nil, err
-	}
-	return conn, n.keep(conn)
 }
 
 func (n *relayNet) keep(conn io.Closer) error {
@@ -49,6 +55,7 @@ func (n *relayNet) keep(conn io.Closer) error {
 // cut closes the sockets, and whatever is opened from now on. What waits for an
 // answer fails when it would ask again, which is in 1.6 s at most.
 func (n *relayNet) cut() {
+	n.stop()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.closed = true
@@ -56,4 +63,35 @@ func (n *relayNet) cut() {
 		_ = conn.Close()
 	}
 	n.open = nil
+}
+
+// relayDialer opens connections to relays over TCP and TLS. It is ICE's proxy dialer, to which ICE leaves TLS too,
+// so that both are read and written here where they are plain.
+type relayDialer struct {
+	relays *relayNet
+	urls   []*stun.URI
+	roots  *x509.CertPool // nil is the system's
+}
+
+// Dial opens a connection to one of the relays.
+func (d *relayDialer) Dial(network, address string) (net.Conn, error) {
+	conn, err := new(net.Dialer).DialContext(d.relays.dialing, network, address)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.relays.keep(conn); err != nil {
+		return nil, err
+	}
+	for _, url := range d.urls {
+		if url.Scheme != stun.SchemeTypeTURNS || net.JoinHostPort(url.Host, strconv.Itoa(url.Port)) != address {
+			continue
+		}
+		secret := tls.Client(conn, &tls.Config{ServerName: url.Host, RootCAs: d.roots, MinVersion: tls.VersionTLS12})
+		if err := secret.HandshakeContext(d.relays.dialing); err != nil {
+			_ = conn.Close()
+			return nil, err
+		}
+		return &relayStream{Conn: secret}, nil
+	}
+	return &relayStream{Conn: conn}, nil
 }

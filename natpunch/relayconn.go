@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// relayConn is a socket to a relay, on which questions that are not answered fail soon.
+// asking is what is known of a relay that is asked something, so that questions that are not answered fail soon.
 //
 // Before it sends anything to an address the relay is asked to let it through, and ICE
 // stands still until there is an answer: it checks no other pair meanwhile, be it the
@@ -16,9 +16,7 @@ import (
 // until the round is over. So a question that is asked again has failed, and from then on
 // so has each one at once, until the relay is heard; ICE goes on, and asks with each check.
 // All are sent nevertheless, since an answer was perhaps only lost.
-type relayConn struct {
-	net.PacketConn
-
+type asking struct {
 	mu        sync.Mutex
 	opened    time.Time // when the first packet was sent
 	roundTrip time.Duration
@@ -36,6 +34,19 @@ const (
 
 var errRelaySilent = errors.New("natpunch: the relay does not answer")
 
+// relayConn is a socket to a relay.
+type relayConn struct {
+	net.PacketConn
+	asking
+}
+
+// relayStream is a connection to a relay, over TCP or TLS, where questions that are not answered are asked
+// again as well. Each is written in one call.
+type relayStream struct {
+	net.Conn
+	asking
+}
+
 // WriteTo sends a packet to the relay.
 func (c *relayConn) WriteTo(b []byte, to net.Addr) (int, error) {
 	n, err := c.PacketConn.WriteTo(b, to)
@@ -46,7 +57,7 @@ func (c *relayConn) WriteTo(b []byte, to net.Addr) (int, error) {
 }
 
 // inVain reports whether nobody should wait for the answer to a packet.
-func (c *relayConn) inVain(b []byte, now time.Time) bool {
+func (c *asking) inVain(b []byte, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.opened.IsZero() {
@@ -76,11 +87,29 @@ func (c *relayConn) ReadFrom(b []byte) (int, net.Addr, error) {
 	return n, from, err
 }
 
-func (c *relayConn) heard(now time.Time) {
+func (c *asking) heard(now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.silent = false
 	if c.roundTrip == 0 && !c.opened.IsZero() {
 		c.roundTrip = now.Sub(c.opened)
 	}
+}
+
+// Write sends something to the relay.
+func (c *relayStream) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	if err == nil && c.inVain(b, time.Now()) {
+		return 0, errRelaySilent
+	}
+	return n, err
+}
+
+// Read returns what the relay says.
+func (c *relayStream) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if n > 0 {
+		c.heard(time.Now())
+	}
+	return n, err
 }

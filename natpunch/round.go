@@ -10,7 +10,6 @@ import (
 
 	"github.com/pion/ice/v4"
 	"github.com/pion/stun/v4"
-	"github.com/pion/transport/v5/stdnet"
 )
 
 // How eagerly a round tries. ICE's own defaults are made for calls that may take their
@@ -47,6 +46,7 @@ type round struct {
 	number          uint32
 	ufrag, password string
 	plain           bool // without relays of ours
+	servers         *servers
 	agent           *ice.Agent
 	relays          *relayNet
 	budget          atomic.Int32 // checks that may still be passed on before the next look
@@ -68,15 +68,10 @@ type round struct {
 
 // newRound starts to gather the addresses of our end of a round.
 func (r *route) newRound(number uint32, plain bool, w waits, now time.Time) (*round, error) {
-	n := &round{route: r, number: number, ufrag: randomText(ufragSize), password: randomText(passwordSize), plain: plain, began: now}
+	n := &round{route: r, number: number, ufrag: randomText(ufragSize), password: randomText(passwordSize), plain: plain, servers: r.t.servers.Load(), began: now}
 	n.budget.Store(checksPerLook)
 	var err error
-	n.relays = &relayNet{Net: r.t.network}
-	if r.t.network == nil {
-		if n.relays.Net, err = stdnet.NewNet(); err != nil {
-			return nil, err
-		}
-	}
+	n.relays = newRelayNet(r.t.network)
 	kinds := r.t.kinds
 	if n.plain && len(kinds) > 1 {
 		kinds = kinds[:len(kinds)-1]
@@ -101,13 +96,15 @@ func (r *route) newRound(number uint32, plain bool, w waits, now time.Time) (*ro
 		ice.WithDisconnectedTimeout(0),
 		ice.WithFailedTimeout(0),
 		ice.WithBindingRequestHandler(n.checked),
-		ice.WithUrls(r.t.servers),
+		ice.WithUrls(n.servers.urls),
 		ice.WithNet(n.relays),
+		ice.WithProxyDialer(&relayDialer{n.relays, n.servers.urls, r.t.roots}),
 	}
 	if r.t.loopback {
 		options = append(options, ice.WithIncludeLoopback())
 	}
 	if n.agent, err = ice.NewAgentWithOptions(options...); err != nil {
+		n.relays.cut()
 		return nil, err
 	}
 	_ = n.agent.OnCandidate(n.found)

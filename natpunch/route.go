@@ -250,6 +250,7 @@ func (r *route) begin(number uint32, now time.Time) bool {
 		r.fail(err)
 		return false
 	}
+	signal(r.t.search)
 	r.begun.Add(1)
 	r.mu.Lock()
 	old := r.current

@@ -2,6 +2,7 @@ package natpunch
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/pion/stun/v4"
 )
@@ -13,6 +14,9 @@ type Server struct {
 	URL string
 	// Username and Password are for TURN.
 	Username, Password string
+	// Ends is when the password ends, by this machine's clock; zero is never. Others are asked
+	// for ([Config].Renew) when two thirds of the time until then are over.
+	Ends time.Time
 }
 
 // maxServers bounds the servers, each of which costs time and packets in every round.

@@ -73,9 +73,11 @@ type Counts struct {
 	Overflow uint64
 	// Contested counts attempts of one peer to take another's address.
 	Contested uint64
+	// Unrenewed counts questions for servers ([Config].Renew) to which there was no good answer.
+	Unrenewed uint64
 }
 
-type counts struct{ strangers, checks, signals, overflow, contested atomic.Uint64 }
+type counts struct{ strangers, checks, signals, overflow, contested, unrenewed atomic.Uint64 }
 
 // Counts returns the counts so far.
 func (t *Transport) Counts() Counts {
@@ -86,6 +88,7 @@ func (t *Transport) Counts() Counts {
 		Signals:   t.counts.signals.Load(),
 		Overflow:  t.counts.overflow.Load(),
 		Contested: t.counts.contested.Load(),
+		Unrenewed: t.counts.unrenewed.Load(),
 	}
 }
 

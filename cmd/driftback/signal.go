@@ -59,7 +59,7 @@ func signalCommand() *cli.Command {
 			&cli.StringFlag{Name: "turn-name", Usage: "`name` for that relay in members' URLs; -turn-host if not given"},
 			&cli.StringFlag{Name: "turn-ports", Value: "49152-65535", Usage: "UDP `ports` of the relay for peers, first-last"},
 			&cli.BoolFlag{Name: "turn-private", Usage: "the relay also carries to private and loopback addresses"},
-			&cli.DurationFlag{Name: "turn-lifetime", Value: 6 * time.Hour, Usage: "how `long` a relay's password holds: longer than a match"},
+			&cli.DurationFlag{Name: "turn-lifetime", Value: 6 * time.Hour, Usage: "how `long` a relay's password holds: members get another at half of it"},
 		}, signalLimits()...),
 		Action: signal,
 	}

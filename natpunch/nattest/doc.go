@@ -1,6 +1,7 @@
 // Package nattest plays matches of the fighter through real routers: two homes, each in
 // a network namespace of its own, behind routers in two more that translate addresses
-// with the kernel's own nftables, and a namespace with the servers in public.
+// with the kernel's own nftables, and a namespace with the servers in public. A home may
+// have IPv6 too, behind a firewall that translates nothing.
 //
 // It holds tests alone, in a module of its own, since they need Linux, root, and the
 // programs ip (iproute2), nft (nftables) and conntrack:

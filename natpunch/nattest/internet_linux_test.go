@@ -25,11 +25,12 @@ type internet struct {
 	mu      sync.Mutex
 	lines   map[netip.Addr]*line
 	dark    atomic.Bool // nothing arrives
+	dark6   atomic.Bool // nothing of IPv6 does
 	// loss is how many of a hundred packets are lost, and lost how many were.
 	loss, lost atomic.Int32
 	running    sync.WaitGroup
 	ended      chan struct{}
-	// straight counts QUIC's packets from one router to the other: checks are tried there
+	// straight counts QUIC's packets from one home to the other: checks are tried there
 	// whether or not they are let in.
 	straight atomic.Int64
 }
@@ -71,13 +72,19 @@ func openLine() (*line, error) {
 	return &line{name: request.Name(), file: os.NewFile(uintptr(fd), "tun"), queue: make(chan packet, lineHolds)}, nil
 }
 
-// connect begins to carry what comes from a line, and to it what is for its addresses.
-func (n *internet) connect(l *line, addrs ...string) {
+// lead has what is for some addresses go to a line. An IPv6 one stands for all that begin with the
+// same 64 bits.
+func (n *internet) lead(l *line, addrs ...string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, addr := range addrs {
-		n.lines[netip.MustParseAddr(addr)] = l
+		n.lines[network(netip.MustParseAddr(addr))] = l
 	}
+}
+
+// connect begins to carry what comes from a line, and to it what is for its addresses.
+func (n *internet) connect(l *line, addrs ...string) {
+	n.lead(l, addrs...)
 	n.running.Go(func() { n.carry(l) })
 	n.running.Go(func() { n.deliver(l) })
 }
@@ -90,17 +97,17 @@ func (n *internet) carry(l *line) {
 		if err != nil {
 			return
 		}
-		if size < ipHeader || b[0]>>4 != 4 || n.dark.Load() {
+		from, to, payload := read(b[:size])
+		if payload == nil || n.dark.Load() || from.Is6() && n.dark6.Load() {
 			continue
 		}
-		from, to := netip.AddrFrom4([4]byte(b[12:])), netip.AddrFrom4([4]byte(b[16:]))
 		n.mu.Lock()
-		other := n.lines[to]
+		other := n.lines[network(to)]
 		n.mu.Unlock()
 		if other == nil {
 			continue
 		}
-		if isQUIC(b[:size]) && isRouter(from) && isRouter(to) {
+		if isQUIC(payload) && isHome(from) && isHome(to) {
 			n.straight.Add(1)
 		}
 		if rand.Int32N(100) < n.loss.Load() {
@@ -114,19 +121,44 @@ func (n *internet) carry(l *line) {
 	}
 }
 
-// Sizes in bytes of headers, where there are no options, and the protocol's number.
-const ipHeader, udpHeader, udpProtocol = 20, 8, 17
-
-// isQUIC reports whether a packet is UDP, and not a message to or from a STUN server or
-// of a check, which begins with two zero bits.
-func isQUIC(b []byte) bool {
-	payload := int(b[0]&0xf)*4 + udpHeader
-	return b[9] == udpProtocol && len(b) > payload && b[payload]&0xc0 != 0
+// network returns what lines are known by: an IPv4 address itself, and the first 64 bits of an IPv6 one.
+func network(a netip.Addr) netip.Addr {
+	if a.Is4() {
+		return a
+	}
+	return netip.PrefixFrom(a, 64).Masked().Addr()
 }
 
-// isRouter reports whether an address is one that a router may have.
-func isRouter(a netip.Addr) bool {
-	return slices.ContainsFunc(outsideAddrs[:], func(of [2]string) bool { return slices.Contains(of[:], a.String()) })
+// Sizes in bytes of headers, where there are no options, and the protocol's number.
+const ip4Header, ip6Header, udpHeader, udpProtocol = 20, 40, 8, 17
+
+// read returns where a packet is from and is sent to, and what it says to there if it is UDP, or else nothing. Of
+// what is no packet payload is nil.
+func read(b []byte) (from, to netip.Addr, payload []byte) {
+	var protocol byte
+	switch {
+	case len(b) >= ip4Header && b[0]>>4 == 4:
+		from, to = netip.AddrFrom4([4]byte(b[12:])), netip.AddrFrom4([4]byte(b[16:]))
+		protocol, payload = b[9], b[min(int(b[0]&0xf)*4, len(b)):]
+	case len(b) >= ip6Header && b[0]>>4 == 6:
+		from, to = netip.AddrFrom16([16]byte(b[8:])), netip.AddrFrom16([16]byte(b[24:]))
+		protocol, payload = b[6], b[ip6Header:]
+	default:
+		return from, to, nil
+	}
+	if protocol != udpProtocol || len(payload) < udpHeader {
+		return from, to, []byte{}
+	}
+	return from, to, payload[udpHeader:]
+}
+
+// isQUIC reports whether something is not a message to or from a STUN server or of a check, which begins with two
+// zero bits.
+func isQUIC(b []byte) bool { return len(b) > 0 && b[0]&0xc0 != 0 }
+
+// isHome reports whether an address is one that a router may have, or a home with IPv6.
+func isHome(a netip.Addr) bool {
+	return a.Is6() || slices.ContainsFunc(outsideAddrs[:], func(of [2]string) bool { return slices.Contains(of[:], a.String()) })
 }
 
 // deliver hands a line what is for it when it is due.

@@ -3,6 +3,7 @@ package nattest
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -45,6 +46,9 @@ func (w *world) start(namespace, role string) *process {
 	words := in(namespace, self)
 	p := &process{t: w.t, role: role, cmd: exec.Command(words[0], words[1:]...), over: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), roleVariable+"="+role)
+	if w.certificate != "" {
+		p.cmd.Env = append(p.cmd.Env, certVariable+"="+w.certificate, trustVariable+"="+w.certificate)
+	}
 	p.cmd.Stderr = &p.stderr
 	p.input, err = p.cmd.StdinPipe()
 	require.NoError(w.t, err)
@@ -79,6 +83,13 @@ func (p *process) stop() {
 			p.t.Errorf("the %s: %v: %s", p.role, err, &p.stderr)
 		}
 	})
+}
+
+// tell gives a process a line of input.
+func (p *process) tell(line string) {
+	p.t.Helper()
+	_, err := fmt.Fprintln(p.input, line)
+	require.NoError(p.t, err)
 }
 
 // kill ends a process as a crash would.
@@ -132,7 +143,7 @@ type match struct {
 func newMatch(w *world, ticks driftback.Tick) *match {
 	w.t.Helper()
 	m := &match{world: w, ticks: ticks}
-	m.stun, m.turn, m.signal = w.start(w.public, "stun"), w.start(w.public, "turn"), w.start(w.public, "signal")
+	m.stun, m.turn, m.signal = w.start(w.public, "stun"), w.start(w.public, w.relay), w.start(w.public, "signal")
 	for _, p := range []*process{m.stun, m.turn, m.signal} {
 		p.ready()
 	}
@@ -145,7 +156,7 @@ func newMatch(w *world, ticks driftback.Tick) *match {
 	}
 	invitation := web.NewInvitation().String()
 	for i, p := range m.players {
-		require.NoError(w.t, json.NewEncoder(p.input).Encode(orders{Self: driftback.Peer(i), Other: pins[1-i], Invitation: invitation, Ticks: ticks}))
+		require.NoError(w.t, json.NewEncoder(p.input).Encode(orders{Self: driftback.Peer(i), Other: pins[1-i], Invitation: invitation, Relay: relayURLs[w.over], Renew: w.relay == "strict", Ticks: ticks}))
 	}
 	return m
 }

@@ -112,7 +112,12 @@ type world struct {
 	public   string // namespaces
 	routers  [2]string
 	homes    [2]string
+	lines    [2]*line // the routers'
 	kinds    [2]router
+	relay    string // its role
+	over     string // how it is spoken to, of relayURLs
+	// certificate is the file with the relay's, if it speaks TLS.
+	certificate string
 }
 
 // newWorld makes a world that is gone when the test ends.
@@ -120,7 +125,7 @@ func newWorld(t testing.TB, kinds [2]router) *world {
 	t.Helper()
 	name := fmt.Sprintf("%s%d-%d-", prefix, os.Getpid(), worlds.Add(1))
 	w := &world{
-		t: t, internet: newInternet(latency), kinds: kinds, public: name + "public",
+		t: t, internet: newInternet(latency), kinds: kinds, relay: "turn", over: "UDP", public: name + "public",
 		routers: [2]string{name + "router0", name + "router1"}, homes: [2]string{name + "home0", name + "home1"},
 	}
 	all := append([]string{w.public}, append(w.routers[:], w.homes[:]...)...)
@@ -136,7 +141,7 @@ func newWorld(t testing.TB, kinds [2]router) *world {
 	}
 	w.connect(w.public, stunAddr, turnAddr, signalAddr)
 	for i := range 2 {
-		w.connect(w.routers[i], outsideAddrs[i][:]...)
+		w.lines[i] = w.connect(w.routers[i], outsideAddrs[i][:]...)
 		w.ip(w.routers[i], "address delete "+outsideAddrs[i][1]+"/24 dev wan")
 		w.furnish(i)
 	}
@@ -150,7 +155,7 @@ func (w *world) ip(namespace string, lines ...string) {
 }
 
 // connect gives a namespace an interface to the public network.
-func (w *world) connect(namespace string, addrs ...string) {
+func (w *world) connect(namespace string, addrs ...string) *line {
 	w.t.Helper()
 	line, err := openLine()
 	require.NoError(w.t, err)
@@ -160,6 +165,7 @@ func (w *world) connect(namespace string, addrs ...string) {
 	for _, addr := range addrs {
 		w.ip(namespace, "address add "+addr+"/24 dev wan")
 	}
+	return line
 }
 
 // furnish connects a home with its router, which begins to translate.

@@ -26,6 +26,8 @@ type orders struct {
 	Self       driftback.Peer
 	Other      string // the other's pin
 	Invitation string // to the room of both
+	Relay      string // its URL
+	Renew      bool   // its password is one of those that the signalling server makes
 	Ticks      driftback.Tick
 }
 
@@ -70,14 +72,27 @@ func play() error {
 		return err
 	}
 	defer member.Leave()
-	link, err := natpunch.Listen(context.Background(), natpunch.Config{
+	config := natpunch.Config{
 		Self: o.Self, Identity: me, Peers: []natpunch.Remote{{Peer: 1 - o.Self, Pin: pin}}, Signal: member,
 		Servers: []natpunch.Server{
 			{URL: fmt.Sprintf("stun:%s:%d", stunAddr, serverPort)},
-			{URL: fmt.Sprintf("turn:%s:%d", turnAddr, serverPort), Username: username, Password: password},
+			{URL: o.Relay, Username: username, Password: password},
 		},
 		Logger: log,
-	})
+	}
+	if o.Renew {
+		config.Renew = func(ctx context.Context) (servers []natpunch.Server, err error) {
+			list, err := member.Renew(ctx)
+			for _, s := range list {
+				servers = append(servers, natpunch.Server(s))
+			}
+			return servers, err
+		}
+		if config.Servers, err = config.Renew(context.Background()); err != nil {
+			return err
+		}
+	}
+	link, err := natpunch.Listen(context.Background(), config)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package nattest
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,9 +28,11 @@ const roleVariable = "DRIFTBACK_NATTEST_ROLE"
 
 var roles = map[string]func() error{
 	"player": play,
-	"stun":   func() error { return serveTURN(stunAddr) },
-	"turn":   func() error { return serveTURN(turnAddr) },
+	"stun":   func() error { return serveTURN(stunAddr, 0, untilEnd) },
+	"turn":   serveRelay,
 	"signal": func() error { return serveSignalling(signalAddr) },
+	// A relay that is quick to forget whoever has no good password any more.
+	"strict": func() error { return serveTURN(turnAddr, strictLife, untilEnd) },
 }
 
 func TestMain(m *testing.M) {
@@ -61,31 +66,60 @@ func inputEnds() <-chan struct{} {
 	return ended
 }
 
-const username, password = "player", "secret"
+// The password of players that have no other, what the signalling server makes others from, and how long these hold.
+const (
+	username, password = "player", "secret"
+	restSecret         = "0123456789abcdef"
+	restLife           = 4 * time.Second
+	// strictLife is how long allocations last that are not asked for again.
+	strictLife = 2 * time.Second
+)
 
-// serveTURN is a STUN and TURN server.
-func serveTURN(addr string) error {
+// serveRelay is a TURN server over UDP, TCP and TLS. A line of input makes it deaf.
+func serveRelay() error {
+	var deaf atomic.Bool
+	listeners, err := streams(turnAddr, &deaf)
+	if err != nil {
+		return err
+	}
+	told := func() {
+		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+			deaf.Store(true)
+		}
+	}
+	return serveTURN(turnAddr, 0, told, listeners...)
+}
+
+// serveTURN is a STUN and TURN server until wait returns. Allocations last for life if they are not asked for again; 0 is 10 min.
+func serveTURN(addr string, life time.Duration, wait func(), listeners ...net.Listener) error {
 	conn, err := net.ListenPacket("udp4", fmt.Sprintf("%s:%d", addr, serverPort))
 	if err != nil {
 		return err
 	}
 	quiet := logging.NewDefaultLoggerFactory()
 	quiet.DefaultLogLevel = logging.LogLevelDisabled
+	generator := &turn.RelayAddressGeneratorStatic{RelayAddress: net.ParseIP(addr), Address: addr}
+	var streams []turn.ListenerConfig
+	for _, l := range listeners {
+		streams = append(streams, turn.ListenerConfig{Listener: l, RelayAddressGenerator: generator})
+	}
+	rest := turn.LongTermTURNRESTAuthHandler(restSecret, quiet.NewLogger("turn"))
 	relay, err := turn.NewServer(turn.ServerConfig{
-		Realm: "driftback", LoggerFactory: quiet,
+		Realm: "driftback", LoggerFactory: quiet, AllocationLifetime: life,
 		AuthHandler: func(a *turn.RequestAttributes) (string, []byte, bool) {
+			if strings.Contains(a.Username, ":") {
+				return rest(a)
+			}
 			return a.Username, turn.GenerateAuthKey(a.Username, a.Realm, password), a.Username == username
 		},
-		PacketConnConfigs: []turn.PacketConnConfig{{
-			PacketConn:            conn,
-			RelayAddressGenerator: &turn.RelayAddressGeneratorStatic{RelayAddress: net.ParseIP(addr), Address: addr},
-		}},
+		PacketConnConfigs: []turn.PacketConnConfig{{PacketConn: conn, RelayAddressGenerator: generator}},
+		ListenerConfigs:   streams,
 	})
 	if err != nil {
 		return err
 	}
 	say(status{})
-	untilEnd()
+	wait()
 	return relay.Close()
 }
 
@@ -95,7 +129,9 @@ func serveSignalling(addr string) error {
 	if err != nil {
 		return err
 	}
-	rooms, err := server.New(server.Config{})
+	rooms, err := server.New(server.Config{Servers: server.Servers{
+		TURN: []string{relayURLs["UDP"]}, Secret: restSecret, PasswordLifetime: restLife,
+	}})
 	if err != nil {
 		return err
 	}

@@ -88,11 +88,13 @@ func (w *world) silence() {
 }`, turnAddr, serverPort))
 }
 
+// allocate is the type of the question for an address.
+const allocate = 0x0003
+
 // deafen has the relay give addresses, and answer nothing else: what is for its port
 // and does not begin as such a request does is lost.
 func (w *world) deafen() {
 	w.t.Helper()
-	const allocate = 0x0003
 	w.silence()
 	w.nft(w.public, fmt.Sprintf("add rule ip relay to ip daddr %s udp dport %d @th,64,16 != %#04x drop", turnAddr, serverPort, allocate))
 }

@@ -4,10 +4,12 @@ import (
 	"os"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/examples/fighter/sim"
 )
 
 // The lengths of matches, and the tick at which something happens in them.
@@ -106,6 +108,43 @@ func TestAMatchGoesOnWhenItsRelayDiesAndThereIsADirectPath(t *testing.T) {
 			require.LessOrEqual(t, tell(t, last), most)
 		})
 	}
+}
+
+// As over UDP. What the relay says no more does not look as if a line were broken: the connections stay.
+func TestAMatchGoesOnWhenItsRelayOverAStreamDies(t *testing.T) {
+	for _, over := range []string{"TCP", "TLS"} {
+		for name, die := range map[string]func(*match){
+			"it is gone":                          func(m *match) { m.turn.kill() },
+			"it answers and carries nothing":      func(m *match) { m.silence() },
+			"it gives addresses and does no more": func(m *match) { m.silence(); m.turn.tell("be deaf") },
+		} {
+			t.Run(over+", "+name, func(t *testing.T) {
+				needRouters(t)
+				w := newWorld(t, [2]router{cone, cone})
+				w.over, w.certificate = over, certify(t)
+				w.block()
+				m := newMatch(w, long)
+				require.Equal(t, []bool{true, true}, relayed(m.at(event)))
+				die(m)
+				w.unblock()
+				last := m.end()
+				require.Equal(t, []bool{false, false}, relayed(last))
+				require.LessOrEqual(t, tell(t, last), most)
+			})
+		}
+	}
+}
+
+// The passwords are those that the signalling server makes, and end several times. Their allocations would be gone
+// two seconds later.
+func TestARelayedMatchOutlivesThePasswordsOfItsRelay(t *testing.T) {
+	needRouters(t)
+	w := newWorld(t, [2]router{symmetric, symmetric})
+	w.relay = "strict"
+	last := newMatch(w, driftback.Tick(3*restLife/time.Second)*sim.TicksPerSecond).end()
+	require.Equal(t, []bool{true, true}, relayed(last))
+	require.LessOrEqual(t, tell(t, last), kept)
+	require.GreaterOrEqual(t, last[0].Path.Changes, 3, "a relay for each password")
 }
 
 // The relay knows its peers by their addresses outside, and takes what comes from another

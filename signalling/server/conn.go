@@ -193,16 +193,21 @@ func (c *conn) write(ctx context.Context) {
 	}
 }
 
-// ping cuts the connection when nobody is at its other end any more.
+// ping cuts the connection when nobody is at its other end any more, and gives the member new passwords before
+// the old ones end.
 func (c *conn) ping(ctx context.Context) {
-	beat := time.NewTicker(c.s.c.pingEvery)
+	beat, renew := time.NewTicker(c.s.c.pingEvery), time.NewTicker(c.s.c.Servers.PasswordLifetime/2)
 	defer beat.Stop()
+	defer renew.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-c.over:
 			return
+		case <-renew.C:
+			c.s.renew(c)
+			continue
 		case <-beat.C:
 		}
 		patience, cancel := context.WithTimeout(ctx, c.s.c.pingPatience)

@@ -209,6 +209,21 @@ func (s *Server) seat(r *room, f *frame.Frame, c *conn, welcome *frame.Frame) *r
 	return nil
 }
 
+// renew gives a member new passwords for the relays, if there are any.
+func (s *Server) renew(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.room == nil || len(s.c.Servers.TURN) == 0 {
+		return
+	}
+	welcome, err := s.c.Servers.welcome(c.room.places[c.peer].key)
+	if err != nil {
+		s.log.Error("a member has no new password", "reason", err)
+		return
+	}
+	c.must(welcome.Append(nil))
+}
+
 // free says whether a place is kept no longer.
 func (p *place) free(now time.Time, kept time.Duration) bool {
 	switch {

@@ -165,6 +165,24 @@ func TestMembersAreToldOfServersWithPasswordsOfTheirOwn(t *testing.T) {
 	require.Len(t, passwords, 2)
 }
 
+func TestAMemberIsGivenAnotherPasswordBeforeItsOwnEnds(t *testing.T) {
+	_, url := open(t, Config{Servers: Servers{TURN: []string{"turn:one"}, Secret: "0123456789abcdef", PasswordLifetime: time.Second}})
+	dial(t, url, roomOf(2), newIdentity(t)) // who has not entered is told nothing
+	began := time.Now()
+	c := dial(t, url, roomOf(1), newIdentity(t))
+	c.say(c.entry(roomOf(1), 0, true))
+	first := c.read()
+	require.Equal(t, frame.Welcome, first.Kind)
+	for now := first; now.Servers[0] == first.Servers[0]; { // of which each second has one
+		now = c.read()
+		require.Equal(t, frame.Welcome, now.Kind)
+		require.EqualValues(t, 1, now.Seconds)
+		require.Len(t, now.Servers, 1)
+		require.Equal(t, first.Servers[0].Username[10:], now.Servers[0].Username[10:], "it is the same user to the relay")
+	}
+	require.GreaterOrEqual(t, time.Since(began), time.Second/2)
+}
+
 func TestWhoIsBehindAProxyIsKnownByWhatTheProxySays(t *testing.T) {
 	for name, c := range map[string]struct {
 		trust  bool

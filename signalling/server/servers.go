@@ -22,8 +22,8 @@ type Servers struct {
 	// Secret is what the TURN servers make passwords from (coturn's static-auth-secret), at least 16 bytes. Members are
 	// not told: each gets a password of its own, which works for PasswordLifetime.
 	Secret string
-	// PasswordLifetime should be longer than a match, since a relay stops when its password
-	// does; 0 is 6 h.
+	// PasswordLifetime is how long one works; at half of it the member gets another, if it is there. A relay
+	// stops when its password does, so let half of it be longer than this server may be away. 0 is 6 h.
 	PasswordLifetime time.Duration
 }
 

@@ -56,12 +56,15 @@ func play(ctx context.Context, url string, invitation web.Invitation, self drift
 		log.Fatal(err)
 	}
 	other := must(member.Meet(ctx, 1-self))
-	var servers []natpunch.Server
-	for _, s := range member.Servers() {
-		servers = append(servers, natpunch.Server(s))
+	renew := func(ctx context.Context) (servers []natpunch.Server, err error) {
+		list, err := member.Renew(ctx)
+		for _, s := range list {
+			servers = append(servers, natpunch.Server(s))
+		}
+		return servers, err
 	}
 	link = must(natpunch.Listen(ctx, natpunch.Config{
-		Self: self, Identity: me, Signal: member, Servers: servers,
+		Self: self, Identity: me, Signal: member, Servers: must(renew(ctx)), Renew: renew,
 		Peers: []natpunch.Remote{{Peer: other.Peer, Pin: other.Pin}},
 		Addr:  "127.0.0.1:0", // "" on a real network
 	}))

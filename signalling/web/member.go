@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -29,6 +30,7 @@ type Member struct {
 	err     error // why it is not in the room; nil while it is
 	left    bool
 	servers []Server
+	stale   time.Time // when the server should have named others; zero if no password ends
 	others  [driftback.MaxPeers]*Other
 	news    chan struct{} // closed, and made anew, when something above changes
 }
@@ -107,11 +109,28 @@ func (m *Member) entered(welcome frame.Frame) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.err, m.others = nil, [driftback.MaxPeers]*Other{}
-	m.servers = make([]Server, len(welcome.Servers))
-	for i, s := range welcome.Servers {
-		m.servers[i] = Server(s)
-	}
+	m.named(welcome)
 	m.changed()
+}
+
+// renewed notes what the server names anew.
+func (m *Member) renewed(welcome frame.Frame) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.named(welcome)
+	m.changed()
+}
+
+// named notes the servers that a welcome names. The caller holds mu.
+func (m *Member) named(welcome frame.Frame) {
+	now, life := time.Now(), time.Duration(welcome.Seconds)*time.Second
+	m.servers, m.stale = make([]Server, len(welcome.Servers)), time.Time{}
+	for i, s := range welcome.Servers {
+		m.servers[i] = Server{URL: s.URL, Username: s.Username, Password: s.Password}
+		if s.Password != "" && life > 0 {
+			m.servers[i].Ends, m.stale = now.Add(life), now.Add(life/2)
+		}
+	}
 }
 
 // lost notes why the member is not in the room.
@@ -165,6 +184,8 @@ func (m *Member) read(ctx context.Context, conn *websocket.Conn) error {
 			put(m.in, letter{f.Peer, f.Data})
 		case frame.Member, frame.Gone:
 			m.told(f)
+		case frame.Welcome:
+			m.renewed(f)
 		default: // of a later version, or out of turn
 		}
 	}
@@ -313,12 +334,37 @@ func (m *Member) Others() (list []Other) {
 	return list
 }
 
-// Servers returns the servers that the signalling server named, as the caller's own, with passwords as
-// of when the member was last let in.
+// Servers returns the servers that the signalling server named last, as the caller's own. Passwords among them
+// may have ended while the member was away.
 func (m *Member) Servers() []Server {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.servers)
+}
+
+// Renew returns what Servers does, but waits while the member is away, or holds passwords of which more than half of
+// the time is over: the server sends others by itself. It is what natpunch.Config.Renew asks for. It returns
+// an error when ctx ends, or when the member has left or will not come back.
+func (m *Member) Renew(ctx context.Context) ([]Server, error) {
+	for {
+		m.mu.Lock()
+		servers, news := slices.Clone(m.servers), m.news
+		away, stale := m.err, !m.stale.IsZero() && time.Now().After(m.stale)
+		m.mu.Unlock()
+		if away == nil && !stale {
+			return servers, nil
+		}
+		select {
+		case <-news:
+		case <-m.done:
+			return nil, m.Err()
+		case <-ctx.Done():
+			if away == nil {
+				away = errors.New("the signalling server has named no others")
+			}
+			return nil, fmt.Errorf("web: no servers with new passwords: %w: %w", away, ctx.Err())
+		}
+	}
 }
 
 // Err says why the member is not in the room: [ErrAway] while it comes back by itself, and anything

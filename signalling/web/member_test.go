@@ -57,6 +57,8 @@ func TestTwoWithAnInvitationHaveEachOthersPins(t *testing.T) {
 		require.Len(t, servers, 2)
 		require.Equal(t, "turn:127.0.0.1", natpunch.Server(servers[1]).URL)
 		require.NotEmpty(t, servers[1].Password)
+		require.Zero(t, servers[0].Ends)
+		require.WithinDuration(t, time.Now().Add(6*time.Hour), servers[1].Ends, time.Minute)
 	}
 }
 
@@ -120,6 +122,35 @@ func TestAPlaceThatIsTakenIsRefusedAndOneThatIsTakenOverIsLost(t *testing.T) {
 	_, _, err = second.Receive(soon(t))
 	require.ErrorIs(t, err, web.ErrLeft)
 	waittest.Until(t, "the room is gone", func() bool { return s.s.Counts().Rooms == 0 })
+}
+
+func TestPasswordsAreRenewedAsLongAsTheServerIsThere(t *testing.T) {
+	s := newSite(t, server.Config{Servers: server.Servers{TURN: []string{"turn:127.0.0.1"}, Secret: "0123456789abcdef", PasswordLifetime: time.Second}})
+	m := join(t, web.Config{Server: s.url(), Invitation: web.NewInvitation(), Make: true, Identity: newIdentity(t)})
+	first := m.Servers()
+	for now := first; now[0].Password == first[0].Password; {
+		var err error
+		now, err = m.Renew(soon(t))
+		require.NoError(t, err)
+		require.Len(t, now, 1)
+		left := time.Until(now[0].Ends)
+		require.Positive(t, left)
+		require.LessOrEqual(t, left, time.Second)
+	}
+
+	s.stop()
+	waittest.Until(t, "the loss to be noticed", func() bool { return errors.Is(m.Err(), web.ErrAway) })
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := m.Renew(ended)
+	require.ErrorIs(t, err, web.ErrAway)
+	require.ErrorIs(t, err, context.Canceled)
+	s.start()
+	_, err = m.Renew(soon(t))
+	require.NoError(t, err)
+	m.Leave()
+	_, err = m.Renew(soon(t))
+	require.ErrorIs(t, err, web.ErrLeft)
 }
 
 func TestWhenTheServerRestartsTheMembersMakeTheRoomAgain(t *testing.T) {

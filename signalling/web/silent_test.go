@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -63,4 +64,22 @@ func TestWhatIsNoUseToTryAgainIsNotTriedAgain(t *testing.T) {
 	for _, err := range []error{ErrTaken, ErrNoRoom, refusal(http.StatusInternalServerError), errors.New("unplugged")} {
 		require.False(t, final(err), "%v", err)
 	}
+}
+
+// Of an old version, say: it names servers once and never again.
+func TestAServerThatNamesNoNewPasswordsIsNotWaitedForWithoutEnd(t *testing.T) {
+	m := &Member{news: make(chan struct{}), done: make(chan struct{})}
+	m.renewed(frame.Frame{Kind: frame.Welcome, Seconds: 100, Servers: []frame.Server{{URL: "turn:a", Username: "b", Password: "c"}}})
+	got, err := m.Renew(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "c", got[0].Password)
+	m.stale = time.Now()
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = m.Renew(ended)
+	require.ErrorContains(t, err, "web: no servers with new passwords: the signalling server has named no others")
+	m.renewed(frame.Frame{Kind: frame.Welcome, Servers: []frame.Server{{URL: "stun:a"}}})
+	got, err = m.Renew(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []Server{{URL: "stun:a"}}, got, "no password of it ends")
 }

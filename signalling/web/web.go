@@ -12,7 +12,7 @@
 //	       host, err := member.Meet(ctx, 0)
 //
 // and then both call natpunch.Listen with member as the Signal, the other's Pin in
-// the Remote, and member.Servers.
+// the Remote, member.Servers, and member.Renew.
 //
 // # What is trusted
 //
@@ -30,11 +30,12 @@
 // is lost with the server, the first that comes back makes it again.
 //
 // The package owns the connection and the invitation. It refuses to own paths, links and keys. Any
-// goroutine may use a Member, and none of its methods but Meet and Receive waits for the network.
+// goroutine may use a Member, and none of its methods but Meet, Receive and Renew waits for the network.
 package web
 
 import (
 	"errors"
+	"time"
 
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/identity"
@@ -74,6 +75,8 @@ type Other struct {
 type Server struct {
 	// URL is "stun:host:port", "turn:host:port" or the like.
 	URL string
-	// Username and Password are for TURN, and hold for a few hours.
+	// Username and Password are for TURN.
 	Username, Password string
+	// Ends is when the password ends, by this machine's clock; zero is never. See [Member.Renew].
+	Ends time.Time
 }

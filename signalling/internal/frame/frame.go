@@ -18,7 +18,8 @@
 // The server speaks first. A member that enters signs, with its key and for the purpose
 // [Purpose], what [Entry] returns. Its proof is for the other members: the server hands it on
 // and cannot tell a good one from a bad one. After its welcome a member is told of every other
-// member, and again whenever one comes or comes back.
+// member, and again whenever one comes or comes back. It is welcomed anew, with other passwords, each time
+// that half of the time is over for which the last ones hold.
 //
 // Frame is what both ends use; its fields mean something in the kinds that have them.
 package frame
