@@ -133,11 +133,15 @@ func (l *lobby) openRoom(ctx context.Context) (*port, error) {
 		Self: l.self, Identity: l.id, Signal: member, Addr: l.o.addr,
 		Peers: []natpunch.Remote{{Peer: other.Peer, Pin: other.Pin}},
 	}
-	p := &port{leave: leave, listen: func() (linked, error) {
-		c.Servers = slices.Clone(l.o.room.servers)
-		for _, s := range member.Servers() { // with the newest passwords
-			c.Servers = append(c.Servers, natpunch.Server(s))
+	c.Renew = func(ctx context.Context) ([]natpunch.Server, error) {
+		named, err := member.Renew(ctx)
+		if err != nil {
+			return nil, err
 		}
+		return l.servers(named), nil
+	}
+	p := &port{leave: leave, listen: func() (linked, error) {
+		c.Servers = l.servers(member.Servers()) // with the newest passwords
 		link, err := natpunch.Listen(ctx, c)
 		if err != nil {
 			return nil, err
@@ -152,6 +156,16 @@ func (l *lobby) openRoom(ctx context.Context) (*port, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// servers are the ones that help to find a path: those that a player was given, and those that the
+// signalling server named.
+func (l *lobby) servers(named []web.Server) []natpunch.Server {
+	list := slices.Clone(l.o.room.servers)
+	for _, s := range named {
+		list = append(list, natpunch.Server(s))
+	}
+	return list
 }
 
 // invited is a guest's transport. A host knows its guest's key from the room, once and for all: who
