@@ -28,7 +28,8 @@ import (
 
 // Config says where a relay is, and bounds it.
 type Config struct {
-	// Addr is the UDP address to listen on; "" is ":3478".
+	// Addr is the UDP address to listen on; "" is ":3478". Without a host it is PublicIP where this machine has
+	// that, and otherwise all that it has: who has several gives one, since an answer from another is not taken.
 	Addr string
 	// PublicIP is the address that peers on the internet reach this machine by. It has to be given.
 	PublicIP netip.Addr
@@ -158,14 +159,14 @@ func Listen(c Config) (*Relay, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
 	}
-	any := "0.0.0.0"
-	if c.PublicIP.Is6() {
-		any = "::"
+	home := home(c.PublicIP)
+	if host, port, err := net.SplitHostPort(c.Addr); err == nil && host == "" && !home.IsUnspecified() {
+		c.Addr = net.JoinHostPort(home.String(), port)
 	}
 	r := &Relay{
 		c: c, log: c.Logger, of: map[string]int{}, from: map[netip.Prefix]int{}, requests: limit.NewKeyed(limit.Per(c.RequestsPerSecond), maxAddresses),
 		relays: &turn.RelayAddressGeneratorPortRange{
-			RelayAddress: c.PublicIP.AsSlice(), MinPort: c.MinPort, MaxPort: c.MaxPort, MaxRetries: 50, Address: any,
+			RelayAddress: c.PublicIP.AsSlice(), MinPort: c.MinPort, MaxPort: c.MaxPort, MaxRetries: 50, Address: home.String(),
 		},
 	}
 	conn, err := net.ListenPacket("udp", c.Addr)
@@ -199,6 +200,19 @@ func Listen(c Config) (*Relay, error) {
 		return nil, errors.Join(fmt.Errorf("turnserver: %w", err), conn.Close())
 	}
 	return r, nil
+}
+
+// home returns the address of this machine that packets of a public one come to: that itself, or all that it
+// has where a router stands before it.
+func home(public netip.Addr) netip.Addr {
+	if conn, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(public, 0))); err == nil {
+		_ = conn.Close() // it was only to know
+		return public
+	}
+	if public.Is6() {
+		return netip.IPv6Unspecified()
+	}
+	return netip.IPv4Unspecified()
 }
 
 // Addr returns the address that the relay listens on.
@@ -248,7 +262,7 @@ func (r *Relay) permits(from net.Addr, to net.IP) bool {
 		return true
 	}
 	r.counts.forbidden.Add(1)
-	r.log.Warn("an address that is not carried to", "address", from, "to", to)
+	r.log.Debug("an address that is not carried to", "address", from, "to", to)
 	return false
 }
 

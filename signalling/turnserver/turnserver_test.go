@@ -37,7 +37,9 @@ func Example() {
 // open opens a relay on this machine, and closes it when the test ends.
 func open(t testing.TB, c Config) *Relay {
 	t.Helper()
-	c.Addr, c.PublicIP, c.Secret = "127.0.0.1:0", loopback, secret
+	if c.Secret = secret; !c.PublicIP.IsValid() {
+		c.Addr, c.PublicIP = "127.0.0.1:0", loopback
+	}
 	r, err := Listen(c)
 	require.NoError(t, err)
 	t.Cleanup(func() {
@@ -91,6 +93,22 @@ func between(t testing.TB, a, b net.PacketConn, text string) {
 	require.NoError(t, err)
 	require.Equal(t, text, string(buf[:n]))
 	require.Equal(t, a.LocalAddr().String(), from.String())
+}
+
+// A machine with several addresses answers from the one that was asked.
+func TestARelayThatIsReachedByOneOfSeveralAddressesUsesThatOne(t *testing.T) {
+	second := netip.MustParseAddr("127.0.0.2")
+	if conn, err := net.ListenPacket("udp", "127.0.0.2:0"); err != nil {
+		t.Skip("this machine has no second address on its loopback, as darwin has not")
+	} else {
+		require.NoError(t, conn.Close())
+	}
+	r := open(t, Config{Addr: ":0", PublicIP: second, AllowPrivate: true})
+	require.Equal(t, second, netip.MustParseAddrPort(r.Addr().String()).Addr())
+	a, b := allocate(t, client(t, r, "a", secret, time.Hour)), allocate(t, client(t, r, "b", secret, time.Hour))
+	between(t, a, b, "hello")
+	require.Equal(t, second, netip.MustParseAddrPort(a.LocalAddr().String()).Addr())
+	require.Equal(t, netip.IPv4Unspecified(), home(netip.MustParseAddr("192.0.2.1")), "that is a router's")
 }
 
 func TestTwoBehindTheRelayReachEachOther(t *testing.T) {
