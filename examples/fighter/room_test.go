@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/driftback/driftback/internal/signaltest"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/driftback/driftback/examples/internal/arena"
@@ -18,7 +20,7 @@ const code = `(?m)^([0-9a-z]{4}(?:-[0-9a-z]{4}){3})$`
 
 func TestAHostAndAJoinerMeetInARoomAndPlay(t *testing.T) {
 	t.Parallel()
-	s := arenatest.NewSite(t, server.Config{})
+	s := signaltest.New(t, server.Config{})
 	host := start(t, "host", "-signal", s.URL(), "-addr", "127.0.0.1:0", "-headless", "-ticks", "120", "-rate", "120")
 	guest := start(t, "join", host.Says(code), "-signal", s.URL(), "-addr", "127.0.0.1:0", "-headless", "-ticks", "120", "-rate", "120")
 	require.Zero(t, guest.End(), "stderr: %s", guest.Stderr)
@@ -30,7 +32,7 @@ func TestAHostAndAJoinerMeetInARoomAndPlay(t *testing.T) {
 
 func TestAWrongCodeIsOneSentence(t *testing.T) {
 	t.Parallel()
-	s := arenatest.NewSite(t, server.Config{})
+	s := signaltest.New(t, server.Config{})
 	host := start(t, "host", "-signal", s.URL(), "-headless")
 	host.Says(code)
 	guest := start(t, "join", "-signal", s.URL(), "-headless", "-wait", "300ms", identity.NewCode().String())
@@ -49,7 +51,7 @@ func TestACodeWithoutAServerIsOneSentence(t *testing.T) {
 // the room that has been made again, and then the host's.
 func TestPlayersWithKeysComeBackThroughARoomThatIsThereAgain(t *testing.T) {
 	t.Parallel()
-	s := arenatest.NewSite(t, server.Config{})
+	s := signaltest.New(t, server.Config{})
 	dir := t.TempDir()
 	args := []string{"-signal", s.URL(), "-addr", "127.0.0.1:0", "-headless", "-ticks", "900", "-rate", "100"}
 	host := start(t, append([]string{"host", "-key", dir + "/host"}, args...)...)

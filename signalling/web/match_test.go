@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/driftback/driftback/internal/signaltest"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/driftback/driftback"
@@ -30,18 +32,18 @@ func listen(t testing.TB, self driftback.Peer, id *identity.Identity, m *web.Mem
 }
 
 func TestAMatchGoesOnWhileTheServerRestartsAndFindsPathsOverItAfterwards(t *testing.T) {
-	s := newSite(t, server.Config{})
+	s := signaltest.New(t, server.Config{})
 	i := web.NewInvitation()
 	ids := [2]*identity.Identity{newIdentity(t), newIdentity(t)}
 	var members [2]*web.Member
 	for self := range 2 {
-		members[self] = join(t, web.Config{Server: s.url(), Invitation: i, Make: self == 0, Self: driftback.Peer(self), Identity: ids[self]})
+		members[self] = join(t, web.Config{Server: s.URL(), Invitation: i, Make: self == 0, Self: driftback.Peer(self), Identity: ids[self]})
 	}
 	host, guest := listen(t, 0, ids[0], members[0]), listen(t, 1, ids[1], members[1])
 	waittest.Message(t, host, transport.Up)
 	waittest.Message(t, guest, transport.Up)
 
-	s.stop()
+	s.Stop()
 	waittest.Until(t, "the loss is noticed", func() bool {
 		return errors.Is(members[0].Err(), web.ErrAway) && errors.Is(members[1].Err(), web.ErrAway)
 	})
@@ -53,9 +55,9 @@ func TestAMatchGoesOnWhileTheServerRestartsAndFindsPathsOverItAfterwards(t *test
 	members[1].Leave()
 	require.NoError(t, guest.Close())
 	waittest.Message(t, host, transport.Down)
-	s.start()
+	s.Start()
 	waittest.Until(t, "the host is back", func() bool { return members[0].Err() == nil })
-	again := join(t, web.Config{Server: s.url(), Invitation: i, Self: 1, Identity: ids[1]})
+	again := join(t, web.Config{Server: s.URL(), Invitation: i, Self: 1, Identity: ids[1]})
 	guest = listen(t, 1, ids[1], again)
 	waittest.Message(t, host, transport.Up)
 	waittest.Message(t, guest, transport.Up)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/driftback/driftback/internal/signaltest"
+
 	"github.com/coder/websocket"
 	"github.com/stretchr/testify/require"
 
@@ -27,18 +29,18 @@ var _ [maxSignal]struct{}
 var _ [-maxSignal]struct{}
 
 func TestTwoWithAnInvitationHaveEachOthersPins(t *testing.T) {
-	s := newSite(t, server.Config{Servers: server.Servers{
+	s := signaltest.New(t, server.Config{Servers: server.Servers{
 		STUN: []string{"stun:127.0.0.1"}, TURN: []string{"turn:127.0.0.1"}, Secret: "0123456789abcdef",
 	}})
 	drawn := web.NewInvitation()
-	asked, err := web.AskInvitation(t.Context(), s.url(), client(t))
+	asked, err := web.AskInvitation(t.Context(), s.URL(), client(t))
 	require.NoError(t, err)
 	for _, i := range []web.Invitation{drawn, asked} {
 		host, guest := newIdentity(t), newIdentity(t)
-		a := join(t, web.Config{Server: s.url(), Invitation: i, Make: true, Self: 0, Identity: host})
+		a := join(t, web.Config{Server: s.URL(), Invitation: i, Make: true, Self: 0, Identity: host})
 		typed, err := web.ParseInvitation(i.String())
 		require.NoError(t, err)
-		b := join(t, web.Config{Server: s.url(), Invitation: typed, Self: 1, Identity: guest})
+		b := join(t, web.Config{Server: s.URL(), Invitation: typed, Self: 1, Identity: guest})
 		got, err := a.Meet(soon(t), 1)
 		require.NoError(t, err)
 		require.Equal(t, web.Other{Peer: 1, Pin: guest.Pin(), Proven: true}, got)
@@ -65,12 +67,12 @@ func TestTwoWithAnInvitationHaveEachOthersPins(t *testing.T) {
 // The server knows the name of the room and nothing else of an invitation. Whatever it can say to
 // the host, a stranger with that name can.
 func TestWhoKnowsWhatTheServerKnowsIsNotMet(t *testing.T) {
-	s := newSite(t, server.Config{})
+	s := signaltest.New(t, server.Config{})
 	invitation := web.NewInvitation()
-	host := join(t, web.Config{Server: s.url(), Invitation: invitation, Make: true, Self: 0})
+	host := join(t, web.Config{Server: s.URL(), Invitation: invitation, Make: true, Self: 0})
 	bare, err := web.ParseInvitation(invitation.Room())
 	require.NoError(t, err)
-	stranger := join(t, web.Config{Server: s.url(), Invitation: bare, Self: 1})
+	stranger := join(t, web.Config{Server: s.URL(), Invitation: bare, Self: 1})
 	waittest.Until(t, "the host is told of the stranger", func() bool { return len(host.Others()) == 1 })
 	require.False(t, host.Others()[0].Proven)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -85,15 +87,15 @@ func TestWhoKnowsWhatTheServerKnowsIsNotMet(t *testing.T) {
 	// Once it has gone, the friend is met.
 	stranger.Leave()
 	friend := newIdentity(t)
-	join(t, web.Config{Server: s.url(), Invitation: invitation, Self: 1, Identity: friend})
+	join(t, web.Config{Server: s.URL(), Invitation: invitation, Self: 1, Identity: friend})
 	met, err = host.Meet(soon(t), 1)
 	require.NoError(t, err)
 	require.Equal(t, friend.Pin(), met.Pin)
 }
 
 func TestAWrongCodeIsRefusedAndSaysSo(t *testing.T) {
-	s := newSite(t, server.Config{GuessesPerMinute: 1})
-	c := web.Config{Server: s.url(), Invitation: web.NewInvitation(), Self: 1, Identity: newIdentity(t), Client: client(t)}
+	s := signaltest.New(t, server.Config{GuessesPerMinute: 1})
+	c := web.Config{Server: s.URL(), Invitation: web.NewInvitation(), Self: 1, Identity: newIdentity(t), Client: client(t)}
 	_, err := web.Join(t.Context(), c)
 	require.ErrorIs(t, err, web.ErrNoRoom)
 	_, err = web.Join(t.Context(), c)
@@ -101,8 +103,8 @@ func TestAWrongCodeIsRefusedAndSaysSo(t *testing.T) {
 }
 
 func TestAPlaceThatIsTakenIsRefusedAndOneThatIsTakenOverIsLost(t *testing.T) {
-	s := newSite(t, server.Config{})
-	c := web.Config{Server: s.url(), Invitation: web.NewInvitation(), Make: true, Self: 0, Identity: newIdentity(t)}
+	s := signaltest.New(t, server.Config{})
+	c := web.Config{Server: s.URL(), Invitation: web.NewInvitation(), Make: true, Self: 0, Identity: newIdentity(t)}
 	first := join(t, c)
 	other := c
 	other.Identity, other.Client = newIdentity(t), client(t)
@@ -121,12 +123,12 @@ func TestAPlaceThatIsTakenIsRefusedAndOneThatIsTakenOverIsLost(t *testing.T) {
 	second.Leave()
 	_, _, err = second.Receive(soon(t))
 	require.ErrorIs(t, err, web.ErrLeft)
-	waittest.Until(t, "the room is gone", func() bool { return s.s.Counts().Rooms == 0 })
+	waittest.Until(t, "the room is gone", func() bool { return s.Counts().Rooms == 0 })
 }
 
 func TestPasswordsAreRenewedAsLongAsTheServerIsThere(t *testing.T) {
-	s := newSite(t, server.Config{Servers: server.Servers{TURN: []string{"turn:127.0.0.1"}, Secret: "0123456789abcdef", PasswordLifetime: time.Second}})
-	m := join(t, web.Config{Server: s.url(), Invitation: web.NewInvitation(), Make: true, Identity: newIdentity(t)})
+	s := signaltest.New(t, server.Config{Servers: server.Servers{TURN: []string{"turn:127.0.0.1"}, Secret: "0123456789abcdef", PasswordLifetime: time.Second}})
+	m := join(t, web.Config{Server: s.URL(), Invitation: web.NewInvitation(), Make: true, Identity: newIdentity(t)})
 	first := m.Servers()
 	for now := first; now[0].Password == first[0].Password; {
 		var err error
@@ -138,14 +140,14 @@ func TestPasswordsAreRenewedAsLongAsTheServerIsThere(t *testing.T) {
 		require.LessOrEqual(t, left, time.Second)
 	}
 
-	s.stop()
+	s.Stop()
 	waittest.Until(t, "the loss to be noticed", func() bool { return errors.Is(m.Err(), web.ErrAway) })
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := m.Renew(ended)
 	require.ErrorIs(t, err, web.ErrAway)
 	require.ErrorIs(t, err, context.Canceled)
-	s.start()
+	s.Start()
 	_, err = m.Renew(soon(t))
 	require.NoError(t, err)
 	m.Leave()
@@ -154,20 +156,20 @@ func TestPasswordsAreRenewedAsLongAsTheServerIsThere(t *testing.T) {
 }
 
 func TestWhenTheServerRestartsTheMembersMakeTheRoomAgain(t *testing.T) {
-	s := newSite(t, server.Config{})
+	s := signaltest.New(t, server.Config{})
 	i, host := web.NewInvitation(), newIdentity(t)
-	a := join(t, web.Config{Server: s.url(), Invitation: i, Make: true, Self: 0, Identity: host})
-	b := join(t, web.Config{Server: s.url(), Invitation: i, Self: 1})
+	a := join(t, web.Config{Server: s.URL(), Invitation: i, Make: true, Self: 0, Identity: host})
+	b := join(t, web.Config{Server: s.URL(), Invitation: i, Self: 1})
 	_, err := a.Meet(soon(t), 1)
 	require.NoError(t, err)
-	s.stop()
+	s.Stop()
 	for _, m := range []*web.Member{a, b} {
 		waittest.Until(t, "the loss is noticed", func() bool { return errors.Is(m.Err(), web.ErrAway) })
 		require.ErrorIs(t, m.Send(t.Context(), 1, nil), web.ErrAway)
 	}
 	require.NotEmpty(t, b.Others(), "what is known stays known")
-	s.start()
-	waittest.Until(t, "both are back", func() bool { return a.Err() == nil && b.Err() == nil && s.s.Counts().Members == 2 })
+	s.Start()
+	waittest.Until(t, "both are back", func() bool { return a.Err() == nil && b.Err() == nil && s.Counts().Members == 2 })
 	met, err := b.Meet(soon(t), 0)
 	require.NoError(t, err)
 	require.Equal(t, host.Pin(), met.Pin)
@@ -178,19 +180,19 @@ func TestWhenTheServerRestartsTheMembersMakeTheRoomAgain(t *testing.T) {
 }
 
 func TestLeavingWhileTheServerIsGoneDoesNotWaitForIt(t *testing.T) {
-	s := newSite(t, server.Config{})
-	a := join(t, web.Config{Server: s.url(), Invitation: web.NewInvitation(), Make: true})
-	s.stop()
+	s := signaltest.New(t, server.Config{})
+	a := join(t, web.Config{Server: s.URL(), Invitation: web.NewInvitation(), Make: true})
+	s.Stop()
 	waittest.Until(t, "the loss is noticed", func() bool { return a.Err() != nil })
 	began := time.Now()
 	a.Leave()
 	require.Less(t, time.Since(began), 2*time.Second)
-	s.start()
+	s.Start()
 }
 
 func TestAMessageIsCopiedBoundedAndNeverWaitedFor(t *testing.T) {
-	s := newSite(t, server.Config{})
-	a := join(t, web.Config{Server: s.url(), Invitation: web.NewInvitation(), Make: true})
+	s := signaltest.New(t, server.Config{})
+	a := join(t, web.Config{Server: s.URL(), Invitation: web.NewInvitation(), Make: true})
 	require.ErrorContains(t, a.Send(t.Context(), 1, make([]byte, web.MaxMessage+1)), "2049 bytes, and 2048 is the most")
 	require.ErrorContains(t, a.Send(t.Context(), 64, nil), "numbers end at 63")
 	began := time.Now()

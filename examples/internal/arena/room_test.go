@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/driftback/driftback/internal/signaltest"
+
 	"github.com/coder/websocket"
 	"github.com/coder/websocket/wsjson"
 	"github.com/stretchr/testify/require"
@@ -42,7 +44,7 @@ type side struct {
 }
 
 // newSide starts one that meets the other at a site. It is interrupted when the test ends.
-func newSide(t *testing.T, s *arenatest.Site, o func(*options), args ...string) *side {
+func newSide(t *testing.T, s *signaltest.Site, o func(*options), args ...string) *side {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
 	p := &side{t: t, cancel: cancel}
@@ -99,7 +101,7 @@ func requireAlike(t *testing.T, a, b *side) {
 
 func TestTwoMeetInARoomAndTheMatchGoesOnWhileTheServerRestarts(t *testing.T) {
 	t.Parallel()
-	s := arenatest.NewSite(t, server.Config{})
+	s := signaltest.New(t, server.Config{})
 	host := newSide(t, s, nil, "host", "-ticks", "900", "-rate", "240")
 	pasted := strings.Fields(host.says(`The other player runs: go run ./examples/tally (join.*)\n`))
 	require.Equal(t, []string{"join", "-ticks", "900", "-rate", "240", "-signal", s.URL(), host.says(codeLine)}, pasted)
@@ -117,7 +119,7 @@ func TestTwoMeetInARoomAndTheMatchGoesOnWhileTheServerRestarts(t *testing.T) {
 
 func TestAGuestWhoComesBeforeTheHostWaitsAndPlays(t *testing.T) {
 	t.Parallel()
-	s := arenatest.NewSite(t, server.Config{GuessesPerMinute: 10_000})
+	s := signaltest.New(t, server.Config{GuessesPerMinute: 10_000})
 	code := web.NewInvitation().String()
 	soon := func(o *options) { o.room.again = 20 * time.Millisecond }
 	guest := newSide(t, s, soon, "join", strings.ToUpper(code), "-ticks", "60")
@@ -131,7 +133,7 @@ func TestAGuestWhoComesBeforeTheHostWaitsAndPlays(t *testing.T) {
 // Whoever waits asks for less than the server takes from one address.
 func TestAGuestWaitsAtAPaceThatTheServerBears(t *testing.T) {
 	t.Parallel()
-	s := arenatest.NewSite(t, server.Config{})
+	s := signaltest.New(t, server.Config{})
 	var o options
 	guest := newSide(t, s, func(p *options) { o = *p }, "join", web.NewInvitation().String(), "-wait", "300ms")
 	guest.oneSentence("there is no room with this code at " + s.URL() + ": it is wrong, or the host is not there, for 300ms now")
@@ -143,7 +145,7 @@ func TestAGuestWaitsAtAPaceThatTheServerBears(t *testing.T) {
 
 func TestWhoGuessedTooMuchWaitsAsWell(t *testing.T) {
 	t.Parallel()
-	s := arenatest.NewSite(t, server.Config{GuessesPerMinute: 1})
+	s := signaltest.New(t, server.Config{GuessesPerMinute: 1})
 	soon := func(o *options) { o.room.again = 20 * time.Millisecond }
 	guest := newSide(t, s, soon, "join", web.NewInvitation().String(), "-wait", "1s")
 	guest.oneSentence("the signalling server takes no more for now: 429 Too Many Requests, for 1s now")
@@ -152,7 +154,7 @@ func TestWhoGuessedTooMuchWaitsAsWell(t *testing.T) {
 
 func TestACodeLetsOneGuestIn(t *testing.T) {
 	t.Parallel()
-	s := arenatest.NewSite(t, server.Config{})
+	s := signaltest.New(t, server.Config{})
 	host := newSide(t, s, nil, "host")
 	code := host.says(codeLine)
 	first := newSide(t, s, nil, "join", code)
@@ -163,7 +165,7 @@ func TestACodeLetsOneGuestIn(t *testing.T) {
 
 func TestACodeWhoseGuestHasGoneIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
-	s := arenatest.NewSite(t, server.Config{})
+	s := signaltest.New(t, server.Config{})
 	host := newSide(t, s, nil, "host")
 	code := host.says(codeLine)
 	invitation, err := web.ParseInvitation(code)
@@ -183,7 +185,7 @@ func TestACodeWhoseGuestHasGoneIsRefusedAtOnce(t *testing.T) {
 
 func TestWhoIsInterruptedOrWaitsInVainLeavesTheRoom(t *testing.T) {
 	t.Parallel()
-	s := arenatest.NewSite(t, server.Config{})
+	s := signaltest.New(t, server.Config{})
 	host := newSide(t, s, nil, "host")
 	host.says(codeLine)
 	require.Equal(t, 1, s.Counts().Rooms)
@@ -201,7 +203,7 @@ func TestWhoIsInterruptedOrWaitsInVainLeavesTheRoom(t *testing.T) {
 
 func TestAServerThatNamesItsRoomsItselfIsAskedForOne(t *testing.T) {
 	t.Parallel()
-	s := arenatest.NewSite(t, server.Config{RoomKey: []byte("sixteen bytes or more")})
+	s := signaltest.New(t, server.Config{RoomKey: []byte("sixteen bytes or more")})
 	host := newSide(t, s, nil, "host", "-ticks", "30")
 	code := host.says(codeLine)
 	require.Len(t, code, 32+1+19)
@@ -210,7 +212,7 @@ func TestAServerThatNamesItsRoomsItselfIsAskedForOne(t *testing.T) {
 
 func TestAPageShowsThatTheOtherPlayerIsWaitedFor(t *testing.T) {
 	t.Parallel()
-	s := arenatest.NewSite(t, server.Config{})
+	s := signaltest.New(t, server.Config{})
 	host := newSide(t, s, nil, "host", "-headless=false")
 	url := host.says(`page http:(\S+)\n`)
 	host.says(codeLine)
@@ -240,7 +242,7 @@ func TestTheServersOfBothAreUsed(t *testing.T) {
 		defer func() { require.NoError(t, conn.Close()) }()
 		stun[i] = conn
 	}
-	s := arenatest.NewSite(t, server.Config{Servers: server.Servers{STUN: []string{"stun:" + stun[0].LocalAddr().String()}}})
+	s := signaltest.New(t, server.Config{Servers: server.Servers{STUN: []string{"stun:" + stun[0].LocalAddr().String()}}})
 	host := newSide(t, s, nil, "host", "-ticks", "30", "-server", "stun:"+stun[1].LocalAddr().String())
 	guest := newSide(t, s, nil, "join", "-ticks", "30", host.says(codeLine))
 	for _, conn := range stun {
@@ -256,7 +258,7 @@ func TestTheServersOfBothAreUsed(t *testing.T) {
 
 func TestNoSuchServerIsOneSentenceAtOnce(t *testing.T) {
 	t.Parallel()
-	s := arenatest.NewSite(t, server.Config{})
+	s := signaltest.New(t, server.Config{})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, l.Close()) // nobody is there any more

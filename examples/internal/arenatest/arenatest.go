@@ -1,5 +1,4 @@
-// Package arenatest reads in tests what a command of package arena writes about its match, and
-// has a signalling server for two to meet at.
+// Package arenatest reads in tests what a command of package arena writes about its match.
 //
 // It is for tests alone, and refuses to know what is played.
 package arenatest

@@ -1,7 +1,11 @@
-package arenatest
+// Package signaltest is a signalling server in the process of a test.
+//
+// It is for tests alone. It owns that the server can be stopped and started at one address.
+package signaltest
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"testing"
@@ -9,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/driftback/driftback/internal/waittest"
 	"github.com/driftback/driftback/signalling/server"
 )
 
@@ -23,12 +28,12 @@ type Site struct {
 	done  chan error
 }
 
-// NewSite starts a server, which is stopped when the test ends.
-func NewSite(t testing.TB, c server.Config) *Site {
+// New starts a server, which is stopped when the test ends.
+func New(t testing.TB, c server.Config) *Site {
 	t.Helper()
 	s := &Site{t: t, c: c, addr: "127.0.0.1:0"}
-	s.start()
-	t.Cleanup(s.stop)
+	s.Start()
+	t.Cleanup(s.Stop)
 	return s
 }
 
@@ -41,24 +46,22 @@ func (s *Site) Counts() server.Counts { return s.rooms.Counts() }
 // Restart stops the server, which forgets all its rooms, and starts it again.
 func (s *Site) Restart() {
 	s.t.Helper()
-	s.stop()
-	s.start()
+	s.Stop()
+	s.Start()
 }
 
 // Await waits until so many members are in rooms. Without any there is no room either, unless
 // a place in it is kept for somebody.
 func (s *Site) Await(members int) {
 	s.t.Helper()
-	require.Eventually(s.t, func() bool {
+	waittest.Until(s.t, fmt.Sprintf("%d members are in rooms", members), func() bool {
 		c := s.Counts()
 		return c.Members == members && (members > 0) == (c.Rooms > 0)
-	}, patience, time.Millisecond, "%d members in rooms", members)
+	})
 }
 
-// patience bounds every wait.
-const patience = 20 * time.Second
-
-func (s *Site) start() {
+// Start starts a server that was stopped.
+func (s *Site) Start() {
 	s.t.Helper()
 	l, err := net.Listen("tcp", s.addr)
 	require.NoError(s.t, err)
@@ -69,9 +72,10 @@ func (s *Site) start() {
 	go func() { s.done <- s.web.Serve(l) }()
 }
 
-func (s *Site) stop() {
+// Stop stops the server, with all that it knows.
+func (s *Site) Stop() {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waittest.Patience)
 	defer cancel()
 	require.NoError(s.t, s.rooms.Shutdown(ctx))
 	require.NoError(s.t, s.web.Shutdown(ctx))
