@@ -205,6 +205,7 @@ func Listen(ctx context.Context, c Config) (*Transport, error) {
 		Conn:                t.socket,
 		VerifySourceAddress: func(net.Addr) bool { return t.pending.Load() >= retryAbove },
 		ConnContext:         t.connecting,
+		Tracer:              strays{&t.counts},
 	}
 	t.ctx, t.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	var err error

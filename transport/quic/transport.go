@@ -267,9 +267,11 @@ type Counts struct {
 	Busy uint64
 	// Malformed counts greetings that made no sense or never came.
 	Malformed uint64
+	// Strays counts packets that belong to no connection and begin none.
+	Strays uint64
 }
 
-type counts struct{ refused, badCodes, busy, malformed atomic.Uint64 }
+type counts struct{ refused, badCodes, busy, malformed, strays atomic.Uint64 }
 
 // Counts returns the counts so far.
 func (t *Transport) Counts() Counts {
@@ -278,5 +280,6 @@ func (t *Transport) Counts() Counts {
 		BadCodes:  t.counts.badCodes.Load(),
 		Busy:      t.counts.busy.Load(),
 		Malformed: t.counts.malformed.Load(),
+		Strays:    t.counts.strays.Load(),
 	}
 }
