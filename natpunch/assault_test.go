@@ -299,7 +299,7 @@ func TestAMatchIsPlayedAmongPacketsThatOnceMadeTheLibraryPanic(t *testing.T) {
 type walled struct{ net.PacketConn }
 
 func (c *walled) WriteTo(b []byte, to net.Addr) (int, error) {
-	if _, _, username, ok := parseSTUN(b); ok && username == nil {
+	if typ, _, username, ok := parseSTUN(b); ok && typ == stunRequest && username == nil {
 		return c.PacketConn.WriteTo(b, to)
 	}
 	return len(b), nil

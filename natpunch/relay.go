@@ -12,6 +12,8 @@ import (
 // that a round which is being closed need not wait for a relay that answers no more.
 type relayNet struct {
 	iface.Net
+	counts *counts
+
 	mu     sync.Mutex
 	open   []io.Closer
 	closed bool
@@ -23,7 +25,7 @@ func (n *relayNet) ListenPacket(network, address string) (net.PacketConn, error)
 	if err != nil {
 		return nil, err
 	}
-	return &relayConn{PacketConn: conn}, n.keep(conn)
+	return &relayConn{PacketConn: conn, counts: n.counts}, n.keep(conn)
 }
 
 // DialTCP opens a connection to a relay.

@@ -16,10 +16,14 @@ import (
 // until the round is over. So a question that is asked again has failed, and from then on
 // so has each one at once, until the relay is heard; ICE goes on, and asks with each check.
 // All are sent nevertheless, since an answer was perhaps only lost.
+//
+// What others send to the socket is dropped and counted.
 type relayConn struct {
 	net.PacketConn
+	counts *counts
 
 	mu        sync.Mutex
+	guard     relayGuard
 	opened    time.Time // when the first packet was sent
 	roundTrip time.Duration
 	asked     transaction // the newest question, which ICE waits for
@@ -38,6 +42,9 @@ var errRelaySilent = errors.New("natpunch: the relay does not answer")
 
 // WriteTo sends a packet to the relay.
 func (c *relayConn) WriteTo(b []byte, to net.Addr) (int, error) {
+	c.mu.Lock()
+	c.guard.sent(b, to)
+	c.mu.Unlock()
 	n, err := c.PacketConn.WriteTo(b, to)
 	if err == nil && c.inVain(b, time.Now()) {
 		return 0, errRelaySilent
@@ -69,11 +76,31 @@ func (c *relayConn) inVain(b []byte, now time.Time) bool {
 
 // ReadFrom returns the next packet of the relay's.
 func (c *relayConn) ReadFrom(b []byte) (int, net.Addr, error) {
-	n, from, err := c.PacketConn.ReadFrom(b)
-	if err == nil {
-		c.heard(time.Now())
+	for {
+		n, from, err := c.PacketConn.ReadFrom(b)
+		if err != nil {
+			return n, from, err
+		}
+		if c.takes(b[:n], from) {
+			c.heard(time.Now())
+			return n, from, nil
+		}
 	}
-	return n, from, err
+}
+
+// takes says whether a packet is for the library.
+func (c *relayConn) takes(b []byte, from net.Addr) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case !c.guard.from(from):
+		c.counts.strangers.Add(1)
+		return false
+	case !c.guard.understood(b):
+		c.counts.checks.Add(1)
+		return false
+	}
+	return true
 }
 
 func (c *relayConn) heard(now time.Time) {

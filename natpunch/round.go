@@ -71,7 +71,7 @@ func (r *route) newRound(number uint32, plain bool, w waits, now time.Time) (*ro
 	n := &round{route: r, number: number, ufrag: randomText(ufragSize), password: randomText(passwordSize), plain: plain, began: now}
 	n.budget.Store(checksPerLook)
 	var err error
-	n.relays = &relayNet{Net: r.t.network}
+	n.relays = &relayNet{Net: r.t.network, counts: &r.t.counts}
 	if r.t.network == nil {
 		if n.relays.Net, err = stdnet.NewNet(); err != nil {
 			return nil, err
