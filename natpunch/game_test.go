@@ -30,14 +30,16 @@ type game struct {
 // have been asked for yet.
 func (m *match) begin() *game {
 	m.t.Helper()
+	const delay = 2
 	g := &game{t: m.t, want: []state{{}}}
 	for i := range g.peers {
 		var err error
 		g.peers[i], err = session.New(session.Config[state, uint32]{
 			Step: step, Transport: m.ends[i], Self: driftback.Peer(i), Players: []driftback.Peer{0, 1},
-			Nonce: uint64(i + 1), InputDelay: 2,
+			Nonce: uint64(i + 1), InputDelay: delay,
 		})
 		require.NoError(m.t, err)
+		g.inputs[i] = make([]uint32, delay)
 	}
 	return g
 }
@@ -53,9 +55,7 @@ func (g *game) tick(i int, now time.Duration) session.Phase {
 	}
 	require.NoError(g.t, err)
 	if r.Phase == session.Advanced {
-		for len(g.inputs[i]) < int(r.InputFor[0]) {
-			g.inputs[i] = append(g.inputs[i], 0) // the first ones, before the input delay
-		}
+		require.Len(g.t, g.inputs[i], int(r.InputFor[0]))
 		g.inputs[i] = append(g.inputs[i], in)
 	}
 	return r.Phase
