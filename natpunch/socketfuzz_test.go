@@ -135,11 +135,15 @@ func changed(b, by []byte) []byte {
 // attributes are some of a STUN message: the type, the size and the value of each.
 type attributes []byte
 
-// AddTo adds as many as make sense.
+// AddTo adds all but those that end a message, which follow.
 func (a attributes) AddTo(m *stun.Message) error {
 	for len(a) >= 3 {
 		size := min(int(a[2]), len(a)-3)
-		m.Add(stun.AttrType(binary.BigEndian.Uint16(a)), a[3:3+size])
+		switch typ := stun.AttrType(binary.BigEndian.Uint16(a)); typ {
+		case stun.AttrMessageIntegrity, stun.AttrMessageIntegritySHA256, stun.AttrFingerprint:
+		default:
+			m.Add(typ, a[3:3+size])
+		}
 		a = a[3+size:]
 	}
 	return nil
