@@ -8,6 +8,7 @@ import (
 
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/session"
+	"github.com/driftback/driftback/transport"
 )
 
 type state struct{ Sum [2]uint64 } // whose order of inputs matters
@@ -26,19 +27,25 @@ type game struct {
 	want   []state     // by the tick that it begins
 }
 
-// begin begins one between the first two peers. What their links have to tell must not
-// have been asked for yet.
+// begin begins one between the first two peers.
 func (m *match) begin() *game {
 	m.t.Helper()
+	return begin(m.t, m.ends[0], m.ends[1])
+}
+
+// begin begins one over the links of two peers. What these have to tell must not have been
+// asked for yet.
+func begin(t testing.TB, ends ...transport.Transport) *game {
+	t.Helper()
 	const delay = 2
-	g := &game{t: m.t, want: []state{{}}}
+	g := &game{t: t, want: []state{{}}}
 	for i := range g.peers {
 		var err error
 		g.peers[i], err = session.New(session.Config[state, uint32]{
-			Step: step, Transport: m.ends[i], Self: driftback.Peer(i), Players: []driftback.Peer{0, 1},
+			Step: step, Transport: ends[i], Self: driftback.Peer(i), Players: []driftback.Peer{0, 1},
 			Nonce: uint64(i + 1), InputDelay: delay,
 		})
-		require.NoError(m.t, err)
+		require.NoError(t, err)
 		g.inputs[i] = make([]uint32, delay)
 	}
 	return g
