@@ -109,7 +109,7 @@ func TestAMatchIsPlayedWhileItsSocketsAreAttacked(t *testing.T) {
 	a := &assault{quit: make(chan struct{})}
 	var before, meanwhile usage
 	var strays [2]uint64
-	longest := m.play(240, map[driftback.Tick]func(){
+	longest := m.play(180, map[driftback.Tick]func(){
 		40: func() {
 			for i, end := range m.ends {
 				strays[i] = end.Counts().Strays // what is left of a second call between the two
@@ -137,8 +137,8 @@ func TestAMatchIsPlayedWhileItsSocketsAreAttacked(t *testing.T) {
 				return inName(peer, spoil(rounds.check(t), random))
 			})
 		},
-		150: func() { meanwhile = usageNow() },
-		200: a.end,
+		110: func() { meanwhile = usageNow() },
+		150: a.end,
 	})
 	t.Logf("longest gap %d ticks, %d packets were sent; counted by the first peer %+v, by the second %+v",
 		longest, a.sent.Load(), m.ends[0].Counts(), m.ends[1].Counts())
@@ -167,8 +167,8 @@ func TestAStallAndGrowthAreNoticed(t *testing.T) {
 	c.conn = victim
 	m.open(c)
 	m.open(m.config(0))
-	longest := m.play(120, map[driftback.Tick]func(){
-		40: func() {
+	longest := m.play(90, map[driftback.Tick]func(){
+		30: func() {
 			victim.deaf.Store(true)
 			time.AfterFunc(time.Second*2/3, func() { victim.deaf.Store(false) })
 		},
@@ -267,7 +267,7 @@ func TestAMatchIsPlayedAmongPacketsThatOnceMadeTheLibraryPanic(t *testing.T) {
 	}
 	a := &assault{quit: make(chan struct{})}
 	var before int64
-	longest := m.play(180, map[driftback.Tick]func(){
+	longest := m.play(150, map[driftback.Tick]func(){
 		30: func() {
 			before = malformed.Load()
 			rubbish := junk(t)
@@ -280,7 +280,7 @@ func TestAMatchIsPlayedAmongPacketsThatOnceMadeTheLibraryPanic(t *testing.T) {
 				})
 			}
 		},
-		150: a.end,
+		130: a.end,
 	})
 	t.Logf("longest gap %d ticks, %d malformed answers, %d and %d packets at the sockets to relays",
 		longest, malformed.Load(), crowds[0].heard.Load(), crowds[1].heard.Load())
