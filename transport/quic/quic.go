@@ -14,6 +14,8 @@
 // waits for the network, and no send ever waits for another peer or for a full
 // queue: what cannot go is dropped or refused and counted.
 //
+// Whoever is refused is told why, and so is this side: see [Transport.Why].
+//
 // A link is Up for the game once a message has come back through it, since a peer
 // that refuses us is dialled without an error. When it goes Down the peer that
 // dialled it dials again, until Close, and each Up starts afresh.

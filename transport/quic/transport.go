@@ -234,8 +234,9 @@ func (t *Transport) Stats(peer driftback.Peer) (Stats, bool) {
 	return s, true
 }
 
-// Why implements [transport.Explainer]: it returns why there is no link, and final
-// when an invitation has been refused, so that the peer is not called again.
+// Why implements [transport.Explainer]: it returns why there is no link, as
+// [Stats.LastError] has it, and final when an invitation has been refused, so that the peer
+// is not called again.
 func (t *Transport) Why(to driftback.Peer) (final bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
