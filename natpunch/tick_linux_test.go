@@ -129,7 +129,7 @@ func processorsLost(b *testing.B) int64 {
 	b.Helper()
 	var u unix.Rusage
 	require.NoError(b, unix.Getrusage(unix.RUSAGE_THREAD, &u))
-	return int64(u.Nivcsw)
+	return int64(u.Nivcsw) //nolint:unconvert // it has 32 bits on some machines
 }
 
 // BenchmarkLongestTick is how long the longest call of Tick takes while the line loses
