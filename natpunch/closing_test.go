@@ -63,12 +63,15 @@ func serveDeaf(t testing.TB, to uint16) (socket *recorded, servers []Server, sto
 	conn, err := net.ListenPacket("udp4", "127.0.0.1:0")
 	require.NoError(t, err)
 	socket = &recorded{PacketConn: conn, deafTo: to}
-	server := newServer(t, socket, &turn.RelayAddressGeneratorStatic{RelayAddress: net.IPv4(127, 0, 0, 1), Address: "127.0.0.1"})
-	servers = []Server{
-		{URL: "stun:" + conn.LocalAddr().String()},
-		{URL: "turn:" + conn.LocalAddr().String(), Username: "player", Password: "secret"},
-	}
-	return socket, servers, func() { _ = server.Close() }
+	server := newServer(t, socket, relaysHere)
+	return socket, serversAt(conn.LocalAddr().String()), func() { _ = server.Close() }
+}
+
+// relaysHere has relays on the loopback interface.
+var relaysHere = &turn.RelayAddressGeneratorStatic{RelayAddress: net.IPv4(127, 0, 0, 1), Address: "127.0.0.1"}
+
+func serversAt(addr string) []Server {
+	return []Server{{URL: "stun:" + addr}, {URL: "turn:" + addr, Username: "player", Password: "secret"}}
 }
 
 // Whatever is closed first, and however early, nothing is left running.

@@ -26,7 +26,8 @@
 // Strangers are ignored: the socket passes on only checks that name a round of ours,
 // answers to questions that it asked, and QUIC from addresses that have proved, with the
 // round's credentials, to be a peer's. All else is dropped where it is read, without
-// an allocation, and counted in [Counts].
+// an allocation, and counted in [Counts]; so is what reaches a socket towards a relay and is
+// not the relay's.
 //
 // The package owns the socket and the paths. It refuses to own what carries the signals
 // (package signalling has some) and the protocol of links. Send, SendReliable, Receive

@@ -2,6 +2,7 @@ package natpunch
 
 import (
 	"context"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,7 +15,13 @@ import (
 	"github.com/driftback/driftback/transport"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(relayProcess) != "" {
+		runRelay()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // patience bounds every wait of a test over real sockets.
 const patience = waittest.Patience

@@ -102,17 +102,21 @@ func serve(t testing.TB, on *vnet.Net, ip string) *turn.Server {
 // newServer starts a STUN and TURN server on a socket.
 func newServer(t testing.TB, conn net.PacketConn, relays turn.RelayAddressGenerator) *turn.Server {
 	t.Helper()
+	server, err := turn.NewServer(serverConfig(conn, relays))
+	require.NoError(t, err)
+	return server
+}
+
+func serverConfig(conn net.PacketConn, relays turn.RelayAddressGenerator) turn.ServerConfig {
 	quiet := logging.NewDefaultLoggerFactory()
 	quiet.DefaultLogLevel = logging.LogLevelDisabled
-	server, err := turn.NewServer(turn.ServerConfig{
+	return turn.ServerConfig{
 		Realm: "driftback", LoggerFactory: quiet,
 		AuthHandler: func(a *turn.RequestAttributes) (string, []byte, bool) {
 			return a.Username, turn.GenerateAuthKey(a.Username, a.Realm, "secret"), a.Username == "player"
 		},
 		PacketConnConfigs: []turn.PacketConnConfig{{PacketConn: conn, RelayAddressGenerator: relays}},
-	})
-	require.NoError(t, err)
-	return server
+	}
 }
 
 // config puts a peer of a match into one of the homes.

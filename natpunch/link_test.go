@@ -1,12 +1,15 @@
 package natpunch
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"net"
 	"slices"
 	"testing"
 	"time"
 
+	quicgo "github.com/quic-go/quic-go"
 	"github.com/stretchr/testify/require"
 
 	"github.com/driftback/driftback"
@@ -109,6 +112,69 @@ func TestKeysThatAreNotPinnedMakeNoLink(t *testing.T) {
 			}
 		})
 	}
+}
+
+// newer is the signal of a peer whose messages are of another version, and which takes
+// ours for such.
+type newer struct{ Signal }
+
+func (s newer) Send(ctx context.Context, to driftback.Peer, b []byte) error {
+	b = slices.Clone(b)
+	b[0] = messageProtocol + 1
+	return s.Signal.Send(ctx, to, b)
+}
+
+func (s newer) Receive(ctx context.Context) (driftback.Peer, []byte, error) {
+	from, b, err := s.Signal.Receive(ctx)
+	if err == nil {
+		b = slices.Clone(b)
+		b[0] = messageProtocol - 1
+	}
+	return from, b, err
+}
+
+func TestAPeerWhoseSignalsAreOfAnotherVersionIsToldAndTold(t *testing.T) {
+	m := newMatch(t, 2)
+	m.open(m.config(0))
+	c := m.config(1)
+	member := m.room.Join(1)
+	t.Cleanup(member.Leave)
+	c.Signal = newer{member}
+	start := time.Now()
+	m.open(c)
+	for i, end := range m.ends {
+		until(t, "the reason to be known", func() bool {
+			_, err := end.Why(driftback.Peer(1 - i))
+			return errors.Is(err, ErrVersion)
+		})
+		_, err := end.Why(driftback.Peer(1 - i))
+		require.EqualError(t, err, fmt.Sprintf("natpunch: no path to peer %d: it speaks another version of the signals, %d, and ours is 1", 1-i, 2-2*i))
+	}
+	require.Less(t, time.Since(start), time.Second)
+}
+
+// Who calls from an address that no check with the password has come from is not heard,
+// whatever key it has.
+func TestAStrangerWhoseAddressIsNotProvedSeesOnlyATimeOut(t *testing.T) {
+	m := newMatch(t, 2)
+	m.meet()
+	before := m.ends[0].Counts()
+	conn := listenHere(t)
+	endpoint := &quicgo.Transport{Conn: conn}
+	defer func() { require.NoError(t, endpoint.Close()) }()
+	for _, id := range []*identity.Identity{newIdentity(t), m.ids[1]} {
+		_, err := endpoint.Dial(t.Context(), m.ends[0].LocalAddr(), id.ClientConfig("driftback/1", m.ids[0].Pin()), &quicgo.Config{
+			HandshakeIdleTimeout: 100 * time.Millisecond,
+		})
+		var silent *quicgo.HandshakeTimeoutError
+		var idle *quicgo.IdleTimeoutError
+		require.True(t, errors.As(err, &silent) || errors.As(err, &idle), "%v", err)
+	}
+	after := m.ends[0].Counts()
+	require.Greater(t, after.Strangers, before.Strangers)
+	before.Strays = after.Strays // what is left of a second call between the two
+	require.Equal(t, before.Counts, after.Counts, "QUIC saw none of it")
+	m.talk(0, 1)
 }
 
 func TestALinkThatEndsNamesTheRealAddress(t *testing.T) {

@@ -9,17 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/driftback/driftback"
-	"github.com/driftback/driftback/session"
 	"github.com/driftback/driftback/signalling"
 )
-
-type state struct{ Sum [2]uint64 } // whose order of inputs matters
-
-func step(s *state, in []uint32, _ *driftback.Pass) {
-	for p := range in {
-		s.Sum[p] = s.Sum[p]*31 + uint64(in[p]) + s.Sum[1-p]>>7
-	}
-}
 
 // restarted is a signal whose server can be started anew: until then nothing goes
 // through it.
@@ -57,9 +48,7 @@ func TestAWholeMatchThatLosesItsSignalAndThenItsPath(t *testing.T) {
 		c.Signal = &signals[i]
 		m.open(c)
 	}
-
-	const ticks = 300
-	at := map[driftback.Tick]func(){
+	longest := m.play(300, map[driftback.Tick]func(){
 		60: func() { signals[0].now().Leave(); signals[1].now().Leave() },
 		120: func() {
 			room := signalling.NewRoom()
@@ -70,63 +59,8 @@ func TestAWholeMatchThatLosesItsSignalAndThenItsPath(t *testing.T) {
 			}
 		},
 		180: func() { w.blocked.Store(true) },
-	}
-	var inputs [2][ticks]uint32
-	var matches [2]*session.Lockstep[state, uint32]
-	for i := range matches {
-		var err error
-		matches[i], err = session.New(session.Config[state, uint32]{
-			Step: step, Transport: m.ends[i], Self: driftback.Peer(i), Players: []driftback.Peer{0, 1},
-			Nonce: uint64(i + 1), InputDelay: 2,
-		})
-		require.NoError(t, err)
-		require.NoError(t, matches[i].Finish(ticks))
-	}
-	start := time.Now()
-	ended := [2]bool{}
-	var waited, longest int // ticks for which peer 0 has not advanced
-	for tick := time.NewTicker(time.Second / 60); !ended[0] || !ended[1]; <-tick.C {
-		now := time.Since(start)
-		require.Less(t, now, patience)
-		for i, match := range matches {
-			if ended[i] {
-				continue
-			}
-			in := uint32(now) ^ uint32(i)
-			r, err := match.Tick(now, in)
-			if r.Phase == session.Ended {
-				require.ErrorIs(t, err, session.ErrFinished)
-				ended[i] = true
-				continue
-			}
-			require.NoError(t, err)
-			if i == 0 && r.Phase == session.Stalled {
-				waited++
-			}
-			if r.Phase != session.Advanced {
-				continue
-			}
-			if f := r.InputFor[0]; f >= 0 && f < ticks {
-				inputs[i][f] = in
-			}
-			if i == 0 {
-				longest, waited = max(longest, waited), 0
-				if do := at[r.Tick]; do != nil {
-					do()
-				}
-			}
-		}
-	}
-	var want state
-	for tick := range ticks {
-		step(&want, []uint32{inputs[0][tick], inputs[1][tick]}, nil)
-	}
-	for i, match := range matches {
-		var got state
-		to, err := match.ConfirmedState(&got)
-		require.NoError(t, err)
-		require.EqualValues(t, ticks, to)
-		require.Equal(t, want, got)
+	})
+	for i := range 2 {
 		require.True(t, m.path(i, 1-i).Relayed)
 		s, _ := m.ends[i].Stats(driftback.Peer(1 - i))
 		require.Equal(t, 1, s.Ups, "QUIC noticed nothing")

@@ -98,7 +98,7 @@ func (m *message) parse(b []byte) error {
 	*m = message{}
 	r := reader{b: b}
 	if p := r.byte(); p != messageProtocol {
-		return fmt.Errorf("%w: protocol %d, and ours is %d", errMalformed, p, messageProtocol)
+		return fmt.Errorf("%w, %d, and ours is %d", ErrVersion, p, messageProtocol)
 	}
 	ask := r.byte()
 	m.ask = ask == 1

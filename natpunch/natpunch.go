@@ -26,6 +26,9 @@ import (
 var (
 	// ErrNoSignal means that nothing has been heard from the peer through the [Signal].
 	ErrNoSignal = errors.New("nothing has come from it through the signal")
+	// ErrVersion means that what comes from the peer through the [Signal] is of another
+	// version of this package's messages.
+	ErrVersion = errors.New("it speaks another version of the signals")
 	// ErrNoPath means that the peer's addresses are known, and that none has answered.
 	ErrNoPath = errors.New("no path to it works")
 )

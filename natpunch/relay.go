@@ -17,6 +17,7 @@ import (
 // that a round which is being closed need not wait for a relay that answers no more.
 type relayNet struct {
 	iface.Net
+	counts *counts
 	// dialing ends when the round is over.
 	dialing context.Context
 	stop    context.CancelFunc
@@ -26,8 +27,8 @@ type relayNet struct {
 	closed bool
 }
 
-func newRelayNet(on iface.Net) *relayNet {
-	n := &relayNet{Net: on}
+func newRelayNet(on iface.Net, counts *counts) *relayNet {
+	n := &relayNet{Net: on, counts: counts}
 	n.dialing, n.stop = context.WithCancel(context.Background())
 	return n
 }
@@ -38,7 +39,7 @@ func (n *relayNet) ListenPacket(network, address string) (net.PacketConn, error)
 	if err != nil {
 		return nil, err
 	}
-	return &relayConn{PacketConn: conn}, n.keep(conn)
+	return &relayConn{PacketConn: conn, counts: n.counts}, n.keep(conn)
 }
 
 func (n *relayNet) keep(conn io.Closer) error {

@@ -34,10 +34,12 @@ const (
 
 var errRelaySilent = errors.New("natpunch: the relay does not answer")
 
-// relayConn is a socket to a relay.
+// relayConn is a socket to a relay. What others send to it is dropped and counted.
 type relayConn struct {
 	net.PacketConn
 	asking
+	counts *counts
+	guard  relayGuard // asking's mutex is its own too
 }
 
 // relayStream is a connection to a relay, over TCP or TLS, where questions that are not answered are asked
@@ -49,6 +51,9 @@ type relayStream struct {
 
 // WriteTo sends a packet to the relay.
 func (c *relayConn) WriteTo(b []byte, to net.Addr) (int, error) {
+	c.mu.Lock()
+	c.guard.sent(b, to)
+	c.mu.Unlock()
 	n, err := c.PacketConn.WriteTo(b, to)
 	if err == nil && c.inVain(b, time.Now()) {
 		return 0, errRelaySilent
@@ -80,11 +85,31 @@ func (c *asking) inVain(b []byte, now time.Time) bool {
 
 // ReadFrom returns the next packet of the relay's.
 func (c *relayConn) ReadFrom(b []byte) (int, net.Addr, error) {
-	n, from, err := c.PacketConn.ReadFrom(b)
-	if err == nil {
-		c.heard(time.Now())
+	for {
+		n, from, err := c.PacketConn.ReadFrom(b)
+		if err != nil {
+			return n, from, err
+		}
+		if c.takes(b[:n], from) {
+			c.heard(time.Now())
+			return n, from, nil
+		}
 	}
-	return n, from, err
+}
+
+// takes says whether a packet is for the library.
+func (c *relayConn) takes(b []byte, from net.Addr) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case !c.guard.from(from):
+		c.counts.strangers.Add(1)
+		return false
+	case !c.guard.understood(b):
+		c.counts.checks.Add(1)
+		return false
+	}
+	return true
 }
 
 func (c *asking) heard(now time.Time) {

@@ -75,7 +75,7 @@ func dialer(t testing.TB, url string, roots *x509.CertPool) *relayDialer {
 	require.NoError(t, err)
 	system, err := newSystemNet()
 	require.NoError(t, err)
-	relays := newRelayNet(system)
+	relays := newRelayNet(system, nil)
 	t.Cleanup(relays.cut)
 	return &relayDialer{relays, []*stun.URI{parsed}, roots}
 }

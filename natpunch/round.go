@@ -71,7 +71,7 @@ func (r *route) newRound(number uint32, plain bool, w waits, now time.Time) (*ro
 	n := &round{route: r, number: number, ufrag: randomText(ufragSize), password: randomText(passwordSize), plain: plain, servers: r.t.servers.Load(), began: now}
 	n.budget.Store(checksPerLook)
 	var err error
-	n.relays = newRelayNet(r.t.network)
+	n.relays = newRelayNet(r.t.network, &r.t.counts)
 	kinds := r.t.kinds
 	if n.plain && len(kinds) > 1 {
 		kinds = kinds[:len(kinds)-1]

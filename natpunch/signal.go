@@ -52,15 +52,17 @@ func (t *Transport) listen(ctx context.Context) {
 			}
 			continue
 		}
-		var m message
-		switch {
-		case int(from) >= len(t.routes) || t.routes[from] == nil:
+		if int(from) >= len(t.routes) || t.routes[from] == nil {
 			t.counts.signals.Add(1)
-		case m.parse(b) != nil:
-			t.counts.signals.Add(1)
-		default:
-			t.routes[from].hear(m)
+			continue
 		}
+		var m message
+		if err := m.parse(b); err != nil {
+			t.counts.signals.Add(1)
+			t.routes[from].misheard(err)
+			continue
+		}
+		t.routes[from].hear(m)
 	}
 }
 

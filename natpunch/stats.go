@@ -62,10 +62,11 @@ func (p *path) String() string {
 type Counts struct {
 	quic.Counts
 	// Strangers counts packets from addresses that no peer has been heard from, checks
-	// apart; QUIC that overtakes the check before it is among them.
+	// apart; QUIC that overtakes the check before it is among them, and so is what came to
+	// a socket towards a relay from elsewhere.
 	Strangers uint64
 	// Checks counts STUN messages that were malformed, unasked for, of no round, or too
-	// many.
+	// many, and what came from a relay and made no sense.
 	Checks uint64
 	// Signals counts messages of the Signal that made no sense.
 	Signals uint64

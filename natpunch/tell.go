@@ -2,6 +2,7 @@ package natpunch
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 )
@@ -30,6 +31,15 @@ func (r *route) hear(m message) {
 		signal(r.speak)
 	}
 	signal(r.wake)
+}
+
+// misheard takes in that a signal made no sense: why there is no path, if none has made any.
+func (r *route) misheard(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.theirs.instance == 0 && errors.Is(err, ErrVersion) {
+		r.fail(err)
+	}
 }
 
 // changed notes that there is something new to say. The caller holds r.mu.

@@ -140,7 +140,7 @@ func (t *Transport) dial(ctx context.Context, r *remote, attempt int) (*link, er
 		return nil, err
 	}
 	to := net.UDPAddrFromAddrPort(addresses[attempt%len(addresses)])
-	conn, err := t.endpoint.Dial(ctx, to, t.identity.ClientConfig(protocol, pin), t.settings(false))
+	conn, err := t.endpoint.Dial(ctx, to, t.callConfig(pin), t.settings(false))
 	if err != nil {
 		return nil, t.callError(ctx, r, err)
 	}

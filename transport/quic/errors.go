@@ -32,6 +32,13 @@ var (
 	ErrCodeRefused = errors.New("it refuses our code")
 	// ErrBusy means that the other side takes no more calls now. It is called again.
 	ErrBusy = errors.New("it takes no more calls now")
+	// ErrUnproven means that the other side shows a certificate of a key that it does not hold.
+	ErrUnproven = errors.New("it shows a certificate and does not hold its key")
+	// ErrVersion means that the other side speaks another version of this package's
+	// protocol, or something else.
+	ErrVersion = errors.New("it speaks another version of the protocol, and ours is " + protocol)
+	// ErrReplayed means that somebody has sent again what a peer once called with.
+	ErrReplayed = errors.New("the call is a copy of one that was made before")
 	// ErrUnanswered means that nobody answered a call.
 	ErrUnanswered = errors.New("nobody answers")
 
@@ -84,9 +91,15 @@ var codeErrors = [...]error{
 	codeProtocol:    fmt.Errorf("it says of ours that %w", ErrProtocol),
 }
 
-// badCertificate is the TLS alert with which Go's TLS refuses a key that
-// VerifyConnection refused, as a QUIC error code.
-const badCertificate = 0x100 + 42
+// TLS alerts, as QUIC error codes.
+const (
+	// badCertificate is how Go's TLS refuses a key that VerifyConnection refused.
+	badCertificate = 0x100 + 42
+	// decryptError is how it refuses a signature by another key than the certificate's.
+	decryptError = 0x100 + 51
+	// noProtocol is how it refuses who speaks none of its protocols.
+	noProtocol = 0x100 + 120
+)
 
 // codeFor returns the code that tells the other side why.
 func codeFor(err error) quicgo.ApplicationErrorCode {
@@ -108,11 +121,19 @@ func reason(err error, idle time.Duration) error {
 		transport *quicgo.TransportError
 		silent    *quicgo.IdleTimeoutError
 		handshake *quicgo.HandshakeTimeoutError
+		version   *quicgo.VersionNegotiationError
 		pin       *identity.PinError
 	)
 	switch {
 	case errors.As(err, &pin):
 		return pin
+	case errors.As(err, &version), errors.As(err, &transport) && transport.ErrorCode == noProtocol:
+		return ErrVersion
+	case errors.As(err, &transport) && transport.ErrorCode == decryptError:
+		if transport.Remote {
+			return errUnprovenHere
+		}
+		return ErrUnproven
 	case errors.As(err, &app) && app.Remote:
 		if int(app.ErrorCode) < len(codeErrors) {
 			return codeErrors[app.ErrorCode]

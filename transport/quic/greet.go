@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	quicgo "github.com/quic-go/quic-go"
@@ -55,24 +57,38 @@ func readGreeting(from io.Reader) (g greeting, err error) {
 	return g, nil
 }
 
-// slot is a place among the pending connections.
+// slot is a place among the pending connections, and what is known of the caller in it.
 type slot struct {
 	once    sync.Once
 	release func()
+	addr    net.Addr
+	through atomic.Bool // the handshake is over
+	id      quicgo.ConnectionID
 }
 
 type slotKey struct{}
 
+// slotOf returns the slot of a caller by the context of its connection, or nil.
+func slotOf(ctx context.Context) *slot {
+	s, _ := ctx.Value(slotKey{}).(*slot)
+	return s
+}
+
 // connecting is asked by quic-go about every connection that somebody begins.
-func (t *Transport) connecting(ctx context.Context, _ *quicgo.ClientInfo) (context.Context, error) {
+func (t *Transport) connecting(ctx context.Context, caller *quicgo.ClientInfo) (context.Context, error) {
 	if t.pending.Add(1) > maxPending {
 		t.pending.Add(-1)
 		t.counts.busy.Add(1)
 		return nil, ErrBusy
 	}
-	s := &slot{}
+	s := &slot{addr: caller.RemoteAddr}
 	s.release = func() { s.once.Do(func() { t.pending.Add(-1) }) }
-	context.AfterFunc(ctx, s.release) // the handshake failed, or the connection ended
+	context.AfterFunc(ctx, func() { // the handshake failed, or the connection ended
+		s.release()
+		if !s.through.Load() {
+			t.refused(s.addr, reason(context.Cause(ctx), t.idle))
+		}
+	})
 	return context.WithValue(ctx, slotKey{}, s), nil
 }
 
@@ -116,13 +132,29 @@ func (t *Transport) accept() {
 
 // greet learns who called, and serves the link if it is somebody we know.
 func (t *Transport) greet(conn *quicgo.Conn) {
+	if s := slotOf(conn.Context()); s != nil {
+		s.through.Store(true)
+	}
 	l, err := t.answer(conn)
 	if err != nil {
-		t.log.Debug("caller refused", "addr", t.describe(conn.RemoteAddr()), "reason", err)
+		t.refused(conn.RemoteAddr(), ourWord(conn, err))
 		_ = conn.CloseWithError(codeFor(err), "")
 		return
 	}
 	l.run()
+}
+
+// ourWord is what this side calls it that it refuses a caller.
+func ourWord(conn *quicgo.Conn, err error) error {
+	switch {
+	case errors.Is(err, ErrCodeRefused):
+		return errBadCode
+	case errors.Is(err, ErrRefused):
+		if pin, none := identity.PinOf(conn.ConnectionState().TLS); none == nil {
+			return &identity.PinError{Got: pin}
+		}
+	}
+	return err
 }
 
 // answer reads the caller's greeting, decides, and sends ours.
@@ -157,8 +189,9 @@ func (t *Transport) answer(conn *quicgo.Conn) (*link, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s, ok := conn.Context().Value(slotKey{}).(*slot); ok {
+	if s := slotOf(conn.Context()); s != nil {
 		s.release()
+		t.spend(s.id)
 	}
 	if !stop() {
 		err = ErrUnanswered

@@ -163,6 +163,7 @@ func TestGarbageAtTheSocketHarmsNobody(t *testing.T) {
 	require.NoError(t, b.SendReliable(0, []byte("unharmed")))
 	require.Equal(t, "unharmed", string(await(t, a, transport.Reliable).Data))
 	require.Equal(t, 1, first(a.Stats(1)).Ups)
+	require.NotZero(t, a.Counts().Strays)
 }
 
 func first[T any](v T, _ bool) T { return v }

@@ -14,6 +14,8 @@
 // waits for the network, and no send ever waits for another peer or for a full
 // queue: what cannot go is dropped or refused and counted.
 //
+// Whoever is refused is told why, and so is this side: see [Transport.Why].
+//
 // A link is Up for the game once a message has come back through it, since a peer
 // that refuses us is dialled without an error. When it goes Down the peer that
 // dialled it dials again, until Close, and each Up starts afresh.
@@ -27,6 +29,7 @@ package quic
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -38,6 +41,7 @@ import (
 	"time"
 
 	quicgo "github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/qlogwriter"
 
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/identity"
@@ -110,6 +114,9 @@ type Config struct {
 	IdleTimeout time.Duration
 	// Logger is told about links and refusals, never about messages; nil is silence.
 	Logger *slog.Logger
+
+	// tamper changes what this side says of itself, for tests.
+	tamper func(*tls.Config)
 }
 
 // Remote is another peer of the match.
@@ -142,6 +149,7 @@ type Transport struct {
 	log      *slog.Logger
 	idle     time.Duration
 	describe func(net.Addr) string
+	tamper   func(*tls.Config)
 	// instance tells this transport from an earlier one with the same key.
 	instance uint64
 
@@ -160,7 +168,13 @@ type Transport struct {
 	numbers [driftback.MaxPeers]*remote
 	turn    int // of remotes: who is asked first by the next Receive
 	guesses bucket
-	done    chan struct{} // closed once the transport has closed
+	// turnedAway is the newest caller that was refused for a reason.
+	turnedAway struct {
+		addr string
+		err  error
+	}
+	spentCalls ring[quicgo.ConnectionID]
+	done       chan struct{} // closed once the transport has closed
 }
 
 var _ transport.Transport = (*Transport)(nil)
@@ -175,8 +189,11 @@ func Listen(ctx context.Context, c Config) (*Transport, error) {
 		log:      c.Logger,
 		idle:     c.IdleTimeout,
 		describe: c.Describe,
+		tamper:   c.tamper,
 		guesses:  bucket{room: guessBurst},
 		done:     make(chan struct{}),
+
+		spentCalls: newRing[quicgo.ConnectionID](maxSpent),
 	}
 	if t.log == nil {
 		t.log = slog.New(slog.DiscardHandler)
@@ -205,10 +222,11 @@ func Listen(ctx context.Context, c Config) (*Transport, error) {
 		Conn:                t.socket,
 		VerifySourceAddress: func(net.Addr) bool { return t.pending.Load() >= retryAbove },
 		ConnContext:         t.connecting,
+		Tracer:              strays{&t.counts},
 	}
 	t.ctx, t.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	var err error
-	t.listener, err = t.endpoint.Listen(c.Identity.ServerConfig(protocol, t.admissible), t.settings(true))
+	t.listener, err = t.endpoint.Listen(t.hostConfig(), t.settings(true))
 	if err != nil {
 		t.cancel()
 		return nil, errors.Join(fmt.Errorf("quic: %w", err), t.endpoint.Close(), t.socket.Close())
@@ -281,10 +299,12 @@ func (t *Transport) validate(c Config) error {
 // settings configures a connection, accepted or dialled.
 func (t *Transport) settings(accepted bool) *quicgo.Config {
 	streams := int64(-1) // none: the peer that dials opens the only one
+	var begun func(context.Context, bool, quicgo.ConnectionID) qlogwriter.Trace
 	if accepted {
-		streams = 1
+		streams, begun = 1, t.begun
 	}
 	return &quicgo.Config{
+		Tracer:                         begun,
 		HandshakeIdleTimeout:           greetTimeout,
 		MaxIdleTimeout:                 t.idle,
 		KeepAlivePeriod:                min(t.idle/4, time.Second),
@@ -298,6 +318,24 @@ func (t *Transport) settings(accepted bool) *quicgo.Config {
 		InitialConnectionReceiveWindow: 2 * transport.MaxReliable,
 		MaxConnectionReceiveWindow:     4 * transport.MaxReliable,
 	}
+}
+
+// hostConfig is how callers prove who they are.
+func (t *Transport) hostConfig() *tls.Config {
+	c := t.identity.ServerConfig(protocol, t.admissible)
+	if t.tamper != nil {
+		t.tamper(c)
+	}
+	return c
+}
+
+// callConfig is how the peer that is called proves who it is.
+func (t *Transport) callConfig(pin identity.Pin) *tls.Config {
+	c := t.identity.ClientConfig(protocol, pin)
+	if t.tamper != nil {
+		t.tamper(c)
+	}
+	return c
 }
 
 func listenUDP(addr string) (*net.UDPConn, error) {

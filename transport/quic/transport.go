@@ -204,7 +204,9 @@ type Stats struct {
 	// and ReceiveDropped those that did because Receive was not asked in time.
 	SendDropped, ReceiveDropped uint64
 	// LastError says why the newest link ended, or why the newest call failed; it is
-	// how to learn that a peer is not who it should be. It wraps what [LinkError] can.
+	// how to learn that a peer is not who it should be. Of a peer that has to call, and has
+	// not been linked since, it says why the newest caller was refused, whoever that was. It
+	// wraps what [LinkError] can.
 	LastError error
 }
 
@@ -217,7 +219,7 @@ func (t *Transport) Stats(peer driftback.Peer) (Stats, bool) {
 		return Stats{}, false
 	}
 	r := t.numbers[peer]
-	s := Stats{Up: t.upTo(peer) != nil, Ups: int(r.ups), LastError: r.lastErr}
+	s := Stats{Up: t.upTo(peer) != nil, Ups: int(r.ups), LastError: t.trouble(r)}
 	l := r.newest
 	if l == nil {
 		return s, true
@@ -232,8 +234,9 @@ func (t *Transport) Stats(peer driftback.Peer) (Stats, bool) {
 	return s, true
 }
 
-// Why implements [transport.Explainer]: it returns why there is no link, and final
-// when an invitation has been refused, so that the peer is not called again.
+// Why implements [transport.Explainer]: it returns why there is no link, as
+// [Stats.LastError] has it, and final when an invitation has been refused, so that the peer
+// is not called again.
 func (t *Transport) Why(to driftback.Peer) (final bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -241,7 +244,7 @@ func (t *Transport) Why(to driftback.Peer) (final bool, err error) {
 		return false, nil
 	}
 	r := t.numbers[to]
-	return r.final(), r.lastErr
+	return r.final(), t.trouble(r)
 }
 
 // Pin returns the pin of a peer's key: the one configured, or the one that
@@ -258,7 +261,8 @@ func (t *Transport) Pin(peer driftback.Peer) (identity.Pin, bool) {
 
 // Counts counts what strangers did.
 type Counts struct {
-	// Refused counts handshakes with keys that are not pinned.
+	// Refused counts handshakes with keys that are not pinned, or not those of the
+	// certificates shown, in another version of the protocol, or made once before.
 	Refused uint64
 	// BadCodes counts codes that were wrong or used before.
 	BadCodes uint64
@@ -267,9 +271,11 @@ type Counts struct {
 	Busy uint64
 	// Malformed counts greetings that made no sense or never came.
 	Malformed uint64
+	// Strays counts packets that belong to no connection and begin none.
+	Strays uint64
 }
 
-type counts struct{ refused, badCodes, busy, malformed atomic.Uint64 }
+type counts struct{ refused, badCodes, busy, malformed, strays atomic.Uint64 }
 
 // Counts returns the counts so far.
 func (t *Transport) Counts() Counts {
@@ -278,5 +284,6 @@ func (t *Transport) Counts() Counts {
 		BadCodes:  t.counts.badCodes.Load(),
 		Busy:      t.counts.busy.Load(),
 		Malformed: t.counts.malformed.Load(),
+		Strays:    t.counts.strays.Load(),
 	}
 }
