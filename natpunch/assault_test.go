@@ -103,7 +103,7 @@ func TestAMatchIsPlayedWhileItsSocketsAreAttacked(t *testing.T) {
 	m.open(c)
 	calls, rubbish := initials(t, 16), junk(t)
 	stranger, proven := listenHere(t), listenHere(t)
-	const attackers = 4
+	const attackers, maxCopies = 4, 50
 	first, second := m.ends[0].LocalAddr(), m.ends[1].LocalAddr()
 
 	a := &assault{quit: make(chan struct{})}
@@ -154,7 +154,8 @@ func TestAMatchIsPlayedWhileItsSocketsAreAttacked(t *testing.T) {
 		n := end.Counts()
 		require.Greater(t, n.Checks, uint64(100))
 		require.Greater(t, n.Strays, strays[i]+100)
-		require.Zero(t, n.Refused+n.BadCodes, "no call got so far as to say who it is from")
+		require.Zero(t, n.BadCodes, "no call got so far as to say who it is from")
+		require.LessOrEqual(t, n.Refused, uint64(maxCopies), "but a copy of the peer's own, which is known for that")
 	}
 	require.Greater(t, m.ends[0].Counts().Strangers, uint64(100))
 }
