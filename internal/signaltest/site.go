@@ -72,12 +72,16 @@ func (s *Site) Start() {
 	go func() { s.done <- s.web.Serve(l) }()
 }
 
-// Stop stops the server, with all that it knows.
+// Stop stops the server, with all that it knows. Stopping it twice is stopping it once.
 func (s *Site) Stop() {
 	s.t.Helper()
+	if s.web == nil {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), waittest.Patience)
 	defer cancel()
 	require.NoError(s.t, s.rooms.Shutdown(ctx))
 	require.NoError(s.t, s.web.Shutdown(ctx))
 	require.ErrorIs(s.t, <-s.done, http.ErrServerClosed)
+	s.web = nil
 }

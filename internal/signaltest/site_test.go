@@ -23,6 +23,7 @@ func TestASiteIsThereAgainAtTheSameAddress(t *testing.T) {
 	}
 	require.NoError(t, health())
 	s.Stop()
+	s.Stop()
 	require.Error(t, health())
 	s.Start()
 	require.NoError(t, health())

@@ -162,6 +162,8 @@ func TestWhenTheServerRestartsTheMembersMakeTheRoomAgain(t *testing.T) {
 	b := join(t, web.Config{Server: s.URL(), Invitation: i, Self: 1})
 	_, err := a.Meet(soon(t), 1)
 	require.NoError(t, err)
+	_, err = b.Meet(soon(t), 0)
+	require.NoError(t, err)
 	s.Stop()
 	for _, m := range []*web.Member{a, b} {
 		waittest.Until(t, "the loss is noticed", func() bool { return errors.Is(m.Err(), web.ErrAway) })
