@@ -135,6 +135,9 @@ func beside(x float64) (root, low float64) {
 	square := float64(x * x)
 	rest := 1 - square
 	restLow := ((1 - rest) - square) - math.FMA(x, x, -square)
+	// Next to x = 1 there is more in restLow than rounding.
+	both := rest + restLow
+	rest, restLow = both, (rest-both)+restLow
 	root = math.Sqrt(rest)
 	return root, (math.FMA(-root, root, rest) + restLow) / float64(root*2)
 }

@@ -2,7 +2,7 @@ package det
 
 import "math"
 
-// Sin returns the sine of x radians, with an error below 0.8 ulp for every finite x.
+// Sin returns the sine of x radians, with an error below 0.9 ulp for every finite x.
 // Of ±Inf and NaN it is NaN.
 func Sin(x float64) float64 {
 	if x == 0 {
@@ -24,7 +24,7 @@ func Sin(x float64) float64 {
 	return y
 }
 
-// Cos returns the cosine of x radians, with an error below 0.8 ulp for every finite x.
+// Cos returns the cosine of x radians, with an error below 0.9 ulp for every finite x.
 // Of ±Inf and NaN it is NaN.
 func Cos(x float64) float64 {
 	if !finite(x) {
@@ -66,7 +66,7 @@ func SinCos(x float64) (sin, cos float64) {
 	return sin, cos
 }
 
-// Tan returns the tangent of x radians, with an error below 0.9 ulp for every finite
+// Tan returns the tangent of x radians, with an error below 1 ulp for every finite
 // x. Of ±Inf and NaN it is NaN.
 func Tan(x float64) float64 {
 	if x == 0 {
