@@ -74,7 +74,7 @@ var floors = map[string]floor{
 	// Where det's tables come from, and what det and fixed are compared with.
 	"det/internal/coefficients": {imports: []string{"internal/bigmath"}},
 	"internal/bigmath":          {},
-	"rng":   {clockless: true},
+	"rng":                       {clockless: true},
 	// Rare paths that a simulation forces inside mesh and session.
 	"buggify": {clockless: true, imports: []string{"rng"}},
 
