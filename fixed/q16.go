@@ -72,3 +72,6 @@ func (a Q16) Atan2(x Q16) Q16 { return Q16(Atan2(Num(a), Num(x))) }
 func (a Q16) fraction() uint { return 16 }
 
 func (a Q16) saturated(m uint64, negative bool) Q16 { return signed(m, negative).Q16() }
+
+// String returns a in decimal, exactly, as [Num.String] does.
+func (a Q16) String() string { return Num(a).String() }

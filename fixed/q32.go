@@ -3,6 +3,7 @@ package fixed
 import (
 	"math"
 	"math/bits"
+	"strconv"
 )
 
 // Q32 is a fixed-point number in the format Q32.32: 32 bits before the point, the
@@ -187,3 +188,23 @@ func (a Q32) Atan2(x Q32) Q32 {
 func (a Q32) fraction() uint { return 32 }
 
 func (a Q32) saturated(m uint64, negative bool) Q32 { return Q32(signed(m, negative)) }
+
+// String returns a in decimal, exactly: "-1.5", "0.00000000023283064365386962890625".
+func (a Q32) String() string {
+	m := magnitude(Num(a))
+	text := make([]byte, 0, 48)
+	if a < 0 {
+		text = append(text, '-')
+	}
+	text = strconv.AppendUint(text, m>>32, 10)
+	// Every digit takes a factor of two from the denominator: they end after 32.
+	for fraction, first := m&(1<<32-1), true; fraction != 0; first = false {
+		if first {
+			text = append(text, '.')
+		}
+		fraction *= 10
+		text = append(text, byte('0'+fraction>>32))
+		fraction &= 1<<32 - 1
+	}
+	return string(text)
+}
