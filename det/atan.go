@@ -3,7 +3,7 @@ package det
 import "math"
 
 // Atan returns the angle, in radians within ±π/2, whose tangent is x, with an error
-// below 0.55 ulp. Of ±Inf it is ±π/2, of NaN it is NaN.
+// below 0.51 ulp. Of ±Inf it is ±π/2, of NaN it is NaN.
 func Atan(x float64) float64 {
 	size := math.Abs(x)
 	switch {
@@ -22,7 +22,7 @@ func Atan(x float64) float64 {
 }
 
 // Atan2 returns the angle, in radians within ±π, of the direction (x, y), with an
-// error below 0.55 ulp, and 1 where the result is subnormal. The special values are
+// error below 0.51 ulp, and 1 where the result is subnormal. The special values are
 // those of math.Atan2: where y is ±0 the result is ±0 for x = +0 and above, and ±π for x =
 // −0 and below; where y is ±Inf and x infinite it is ±π/4 or ±3π/4; where only x is, ±0
 // or ±π; of NaN it is NaN.
@@ -89,7 +89,7 @@ func turned(a, aLow, b, bLow float64) float64 {
 }
 
 // Asin returns the angle, in radians within ±π/2, whose sine is x, with an error
-// below 0.55 ulp. Beyond ±1, and of NaN, it is NaN.
+// below 0.51 ulp. Beyond ±1, and of NaN, it is NaN.
 func Asin(x float64) float64 {
 	size := math.Abs(x)
 	switch {
@@ -110,7 +110,7 @@ func Asin(x float64) float64 {
 }
 
 // Acos returns the angle, in radians from 0 to π, whose cosine is x, with an error
-// below 0.55 ulp. Beyond ±1, and of NaN, it is NaN.
+// below 0.51 ulp. Beyond ±1, and of NaN, it is NaN.
 func Acos(x float64) float64 {
 	size := math.Abs(x)
 	switch {

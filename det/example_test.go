@@ -12,8 +12,8 @@ import (
 func Example() {
 	x, y := 1.0, 2.0
 	sin, cos := det.SinCos(math.Pi / 6)
-	x = x + float64(10*cos)
-	y = y + float64(10*sin)
+	x += float64(10 * cos)
+	y += float64(10 * sin)
 	fmt.Printf("%.3f %.3f\n", x, y)
 	fmt.Println(math.Float64bits(det.Exp(1)) == 0x4005bf0a8b145769)
 	// Output:

@@ -2,7 +2,7 @@ package det
 
 import "math"
 
-// Log returns the natural logarithm of x, with an error below 0.53 ulp. Of ±0 it is
+// Log returns the natural logarithm of x, with an error below 0.51 ulp. Of ±0 it is
 // −Inf, of +Inf +Inf, of negative numbers and NaN it is NaN.
 func Log(x float64) float64 {
 	switch {

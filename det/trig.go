@@ -66,7 +66,7 @@ func SinCos(x float64) (sin, cos float64) {
 	return sin, cos
 }
 
-// Tan returns the tangent of x radians, with an error below 1 ulp for every finite
+// Tan returns the tangent of x radians, with an error below 1.1 ulp for every finite
 // x. Of ±Inf and NaN it is NaN.
 func Tan(x float64) float64 {
 	if x == 0 {
