@@ -190,6 +190,11 @@ func TestFormatsTurnIntoEachOther(t *testing.T) {
 		"as far down and left as it goes, too":  {-3 << 29, int64(fixed.MinQ32.Atan2(fixed.MinQ32))},
 		"a length that squares would overflow":  {500 << 16, int64(fixed.Vec2[fixed.Q16]{X: fixed.Q16FromInt(300), Y: fixed.Q16FromInt(-400)}.Length())},
 		"a length beyond the largest saturates": {int64(fixed.MaxQ16), int64(fixed.Vec2[fixed.Q16]{X: fixed.MaxQ16, Y: fixed.MaxQ16}.Length())},
+		"half a unit of a product rounds up":    {1, int64(fixed.Q32(1).Mul(fixed.OneQ32 / 2))},
+		"half a unit below zero rounds down":    {-1, int64(fixed.Q32(-1).Mul(fixed.OneQ32 / 2))},
+		"less than half a unit is nothing":      {0, int64(fixed.Q32(1).Mul(fixed.OneQ32/2 - 1))},
+		"half a unit of a sum of products":      {1, int64(fixed.Vec2[fixed.Q16]{X: 1, Y: 1}.Dot(fixed.Vec2[fixed.Q16]{X: 1 << 14, Y: 1 << 14}))},
+		"half a unit that wraps":                {-1, int64(fixed.Q32(1).MulWrap(-fixed.OneQ32 / 2))},
 		"nothing has no direction":              {0, int64(fixed.Vec3[fixed.Num]{}.Unit().Z)},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, c.got) })
