@@ -72,7 +72,11 @@ var floors = map[string]floor{
 	}},
 
 	"fixed": {clockless: true},
-	"rng":   {clockless: true},
+	"det":   {clockless: true},
+	// Where det's tables come from, and what det and fixed are compared with.
+	"det/internal/coefficients": {imports: []string{"internal/bigmath"}},
+	"internal/bigmath":          {},
+	"rng":                       {clockless: true},
 	// Rare paths that a simulation forces inside mesh and session.
 	"buggify": {clockless: true, imports: []string{"rng"}},
 

@@ -91,6 +91,20 @@ func Atan2(y, x Num) Num {
 	if x == 0 && y == 0 {
 		return 0
 	}
+	_, _, sum := cordic(y, x)
+	angle := Num((sum + 1<<(59-FractionBits)) >> (60 - FractionBits))
+	if x < 0 {
+		angle = One/2 - angle
+	}
+	if y < 0 {
+		angle = -angle
+	}
+	return angle
+}
+
+// cordic turns (|x|, |y|), not both 0, to the axis and gives the angle in turns times
+// 2^60, and the vector that it ends with: b is what it is still off the axis.
+func cordic(y, x Num) (a, b, sum int64) {
 	// Fold into the first quarter, and make the most of 60 bits.
 	run, rise := magnitude(x), magnitude(y)
 	if shift := bits.Len64(run|rise) - 60; shift > 0 {
@@ -100,19 +114,12 @@ func Atan2(y, x Num) Num {
 	}
 	// CORDIC: turn the vector to and fro by ever smaller known angles until it lies
 	// on the axis; the angles' sum is what it had.
-	a, b, sum := int64(run), int64(rise), int64(0)
+	a, b = int64(run), int64(rise)
 	for i, arc := range arcs {
 		// Which way is a coin toss, so the sign is applied as a mask: n^s−s is n, or −n
 		// where s is −1.
 		s := b >> 63
 		a, b, sum = a+(b>>i^s-s), b-(a>>i^s-s), sum+(arc^s-s)
 	}
-	angle := Num((sum + 1<<(59-FractionBits)) >> (60 - FractionBits))
-	if x < 0 {
-		angle = One/2 - angle
-	}
-	if y < 0 {
-		angle = -angle
-	}
-	return angle
+	return a, b, sum
 }

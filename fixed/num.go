@@ -13,7 +13,11 @@
 // otherwise; so negating the operands negates the result, and a game that faces
 // left plays as one that faces right.
 //
-// The package owns numbers and refuses to own vectors, geometry or physics.
+// [Q32] and [Q16] are the formats Q32.32 and Q16.16 by their usual names, for finer
+// steps and for half the size; they round and saturate alike. [Vec2] and [Vec3] are
+// vectors of any of the three.
+//
+// The package owns numbers and vectors and refuses to own geometry or physics.
 // Everything is a value: any goroutine may call anything.
 package fixed
 
