@@ -284,7 +284,9 @@ func (l *lint) key(e ast.Expr) string {
 	return l.keyOf(o) + types.ExprString(e)
 }
 
-func (l *lint) keyOf(o types.Object) string { return l.Fset.Position(o.Pos()).String() + " " + o.Name() }
+func (l *lint) keyOf(o types.Object) string {
+	return l.Fset.Position(o.Pos()).String() + " " + o.Name()
+}
 
 // base is the variable that an expression begins with.
 func (l *lint) base(e ast.Expr) types.Object {

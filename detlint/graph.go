@@ -13,11 +13,11 @@ import (
 // node is what can be reached: a function or method, a literal, or the initialiser of a package variable.
 type node struct {
 	name   string
-	fn     *types.Func   // nil for the others
-	lit    *ast.FuncLit  // nil for the others
-	init   *types.Var    // nil for the others
-	outer  *node         // of a literal: the function it is written in; may be nil
-	body   ast.Node      // a block, or an initialiser's expression
+	fn     *types.Func  // nil for the others
+	lit    *ast.FuncLit // nil for the others
+	init   *types.Var   // nil for the others
+	outer  *node        // of a literal: the function it is written in; may be nil
+	body   ast.Node     // a block, or an initialiser's expression
 	doc    *ast.CommentGroup
 	params []*types.Var // a method's receiver is the first
 	sig    *types.Signature
