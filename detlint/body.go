@@ -172,6 +172,9 @@ func (l *lint) lookCall(n *node, call *ast.CallExpr) {
 	}
 	if id, ok := ast.Unparen(call.Fun).(*ast.Ident); ok {
 		if b, ok := l.TypesInfo.Uses[id].(*types.Builtin); ok {
+			if len(call.Args) == 0 {
+				return
+			}
 			if t := l.TypesInfo.TypeOf(call.Args[0]); t != nil && (b.Name() == "close" || b.Name() == "make" && isChan(t)) {
 				n.find(Channel, call, "a channel is for other goroutines")
 			}
