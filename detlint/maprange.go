@@ -47,7 +47,7 @@ func (p *loop) stmt(s ast.Stmt) string {
 		return ""
 	case *ast.IncDecStmt:
 		p.other++
-		if isInteger(p.TypesInfo.TypeOf(s.X)) && p.steady(s.X) {
+		if isInteger(p.TypesInfo.TypeOf(s.X)) && p.fixed(s.X) {
 			return ""
 		}
 	case *ast.AssignStmt:
@@ -135,7 +135,7 @@ func (p *loop) assignOne(s *ast.AssignStmt, lhs, rhs ast.Expr) string {
 	switch s.Tok {
 	case token.ADD_ASSIGN, token.SUB_ASSIGN, token.OR_ASSIGN, token.AND_ASSIGN, token.XOR_ASSIGN, token.MUL_ASSIGN, token.AND_NOT_ASSIGN:
 		p.other++
-		if isInteger(p.TypesInfo.TypeOf(lhs)) && p.steady(rhs) {
+		if isInteger(p.TypesInfo.TypeOf(lhs)) && p.fixed(lhs) && p.steady(rhs) {
 			return ""
 		}
 		if isFloat(p.TypesInfo.TypeOf(lhs)) {
@@ -350,6 +350,21 @@ func (p *loop) steady(e ast.Expr) bool {
 		return is
 	})
 	return is
+}
+
+// fixed says whether what is counted in is found in the same place in whatever order the loop runs.
+func (p *loop) fixed(e ast.Expr) bool {
+	switch x := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		return true
+	case *ast.SelectorExpr:
+		return p.fixed(x.X)
+	case *ast.StarExpr:
+		return p.fixed(x.X)
+	case *ast.IndexExpr:
+		return p.fixed(x.X) && p.steady(x.Index)
+	}
+	return false
 }
 
 // harmless says whether a call changes nothing.

@@ -25,7 +25,7 @@ func punch(s *State) { s.X = time.Now().Unix() } // want `clock: time.Now reads 
 var total int64
 
 func Step(s *State, _ []in, _ *driftback.Pass) {
-	s.X = physics.Sweep(1) // want `clock: time.Now reads a clock at physics/physics.go:25: count ticks in the state.*\(from Step → physics.Sweep → deep → now\)`
+	s.X = physics.Sweep(1) // want `clock: time.Now reads a clock at physics/physics.go:24: count ticks in the state.*\(from Step → physics.Sweep → deep → now\)`
 	s.X = physics.Known(1)
 	s.F = physics.Table[1]        // want `math: math.Sin gives other last bits on other architectures at physics/physics.go:13`
 	s.F = physics.Mul(2, s.F) + 1 // want `fuse: the product that physics.Mul returns may be fused`
@@ -34,7 +34,7 @@ func Step(s *State, _ []in, _ *driftback.Pass) {
 	physics.Raise(&total) // want `outside: Raise changes the package variable total`
 	moves[0].run(s)
 	var b physics.Body = heavy{}
-	s.X += b.Weight() // want `clock: time.Now reads a clock at physics/physics.go:25.*Clocked.Weight`
+	s.X += b.Weight() // want `clock: time.Now reads a clock at physics/physics.go:24.*Clocked.Weight`
 	sort.Sort(byAge{})
 	each(func(n int64) { s.X = n + roll() })
 }

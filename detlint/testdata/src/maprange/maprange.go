@@ -41,18 +41,13 @@ func bad(s *State) {
 			break
 		}
 	}
-	for _, n := range units { // want `it returns whichever comes first`
+	for _, n := range units { // want `the last one to be set stays`
 		if n > 1 {
-			s.First = pick(n)
+			s.First = n
 			return
 		}
-		_ = func() int32 {
-			for _, m := range units {
-				return m
-			}
-			return 0
-		} // want `it returns whichever comes first`
 	}
+	_ = first()
 	for range maps.Keys(units) { // want `maps.Keys goes through a map`
 	}
 	type unit struct {
@@ -70,6 +65,13 @@ func bad(s *State) {
 	}
 }
 
+func first() int32 {
+	for _, n := range units { // want `it returns whichever comes first`
+		return n
+	}
+	return 0
+}
+
 func pick(n int32) int32 { return n }
 
 func println2(string) { count++ } // want `outside: changes the package variable count`
@@ -77,10 +79,10 @@ func println2(string) { count++ } // want `outside: changes the package variable
 var count int
 
 func good(s *State) {
-	most := int32(0)
+	most, gone := int32(0), map[string]bool{}
 	for k, n := range units {
 		if n == 0 {
-			delete(units, k) // want `outside: changes the package variable units`
+			delete(gone, k)
 			continue
 		}
 		s.Sum += int64(n)
