@@ -50,6 +50,13 @@ type lint struct {
 	writers map[*types.Var]string
 
 	reported map[place]bool
+	told     map[origin]bool
+}
+
+// origin is something in another package that is told once.
+type origin struct {
+	code Code
+	what string
 }
 
 // place is where something of one kind is reported, at most once.
@@ -71,6 +78,7 @@ func run(pass *analysis.Pass) (any, error) {
 		held:     map[*types.Var][]ast.Expr{},
 		writers:  map[*types.Var]string{},
 		reported: map[place]bool{},
+		told:     map[origin]bool{},
 	}
 	l.readDirectives()
 	l.collect()

@@ -138,7 +138,7 @@ func (l *lint) lookIdent(n *node, id *ast.Ident, stack []ast.Node) {
 		}
 		if writer != "" && !slices.ContainsFunc(n.changes, func(c change) bool { return c.v == o }) {
 			n.found = append(n.found, finding{
-				code: Outside, pos: id.Pos(), end: id.End(), of: o,
+				code: Outside, pos: id.Pos(), end: id.End(),
 				what: "reads the package variable " + o.Name() + ", which " + writer + " changes and no rewind takes back",
 			})
 		}

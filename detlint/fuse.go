@@ -186,15 +186,15 @@ func (l *lint) fused(n *node, p ast.Node, at ast.Node) {
 			}
 			return
 		}
-		n.findOnce(Fuse, e, "the product that "+fn.Pkg().Name()+"."+shownName(fn)+" returns may be fused with an addition here once it is inlined, which rounds once where other machines round twice")
+		n.findOnce(Fuse, e, true, "the product that "+fn.Pkg().Name()+"."+shownName(fn)+" returns may be fused with an addition here once it is inlined, which rounds once where other machines round twice")
 	case *ast.AssignStmt:
-		n.findOnce(Fuse, e, fusedWhat, analysis.SuggestedFix{Message: "round the product", TextEdits: l.roundAssigned(e)})
+		n.findOnce(Fuse, e, false, fusedWhat, analysis.SuggestedFix{Message: "round the product", TextEdits: l.roundAssigned(e)})
 	case ast.Expr:
 		name := l.typeName(l.TypesInfo.TypeOf(e))
 		fix := analysis.SuggestedFix{Message: "round the product", TextEdits: []analysis.TextEdit{
 			{Pos: e.Pos(), End: e.Pos(), NewText: []byte(name + "(")}, {Pos: e.End(), End: e.End(), NewText: []byte(")")},
 		}}
-		n.findOnce(Fuse, e, fusedWhat, fix)
+		n.findOnce(Fuse, e, false, fusedWhat, fix)
 	}
 }
 
@@ -209,10 +209,13 @@ func (l *lint) roundAssigned(s *ast.AssignStmt) []analysis.TextEdit {
 	}
 }
 
-func (n *node) findOnce(code Code, at ast.Node, what string, fixes ...analysis.SuggestedFix) {
-	if !slices.ContainsFunc(n.found, func(f finding) bool { return f.code == code && f.pos == at.Pos() && f.end == at.End() }) {
-		n.find(code, at, what, fixes...)
+// findOnce notes something that is come upon several times.
+func (n *node) findOnce(code Code, at ast.Node, elsewhere bool, what string, fixes ...analysis.SuggestedFix) {
+	if slices.ContainsFunc(n.found, func(f finding) bool { return f.code == code && f.pos == at.Pos() && f.end == at.End() }) {
+		return
 	}
+	n.find(code, at, what, fixes...)
+	n.found[len(n.found)-1].elsewhere = elsewhere
 }
 
 // unrounded are the products in the value of an expression that nothing has rounded.

@@ -39,8 +39,8 @@ type finding struct {
 	end   token.Pos
 	what  string
 	fixes []analysis.SuggestedFix
-	// of is the variable that is read, of a finding that a write of the same variable makes superfluous.
-	of *types.Var
+	// elsewhere: what is to be mended is in another package, and is told once.
+	elsewhere bool
 }
 
 // edge leads from a body to what it may run: a node of this package, or an object of another one.

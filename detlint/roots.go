@@ -178,7 +178,11 @@ func (l *lint) reportFrom(root *node) {
 		v := queue[0]
 		queue = queue[1:]
 		for _, f := range v.n.found {
+			if f.elsewhere && l.told[origin{f.code, f.what}] {
+				continue
+			}
 			if !slices.Contains(v.but, f.code) {
+				l.told[origin{f.code, f.what}] = true
 				l.reportFinding(f, "from "+way(v.path))
 			}
 		}
@@ -197,7 +201,8 @@ func (l *lint) reportFrom(root *node) {
 	}
 }
 
-// reportFact reports where another package's function is called what it leads to.
+// reportFact reports where another package's function is called what it leads to. What lies in another package is
+// told once, at the first call that leads there: mended, it is mended for all.
 func (l *lint) reportFact(e *edge, path []string, but []Code) {
 	s := l.factOf(e.fact)
 	if s.Step {
@@ -206,6 +211,10 @@ func (l *lint) reportFact(e *edge, path []string, but []Code) {
 	for _, t := range s.Traces {
 		if !slices.Contains(but, t.Code) {
 			what := fmt.Sprintf("%s at %s", t.What, t.At)
+			if l.ignored(t.Code, e.pos) || l.told[origin{t.Code, what}] {
+				continue
+			}
+			l.told[origin{t.Code, what}] = true
 			l.reportFinding(finding{code: t.Code, pos: e.pos, end: e.pos, what: what}, "from "+way(append(slices.Clone(path), t.Path...)))
 		}
 	}

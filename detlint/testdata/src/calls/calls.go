@@ -34,7 +34,7 @@ func Step(s *State, _ []in, _ *driftback.Pass) {
 	physics.Raise(&total) // want `outside: Raise changes the package variable total`
 	moves[0].run(s)
 	var b physics.Body = heavy{}
-	s.X += b.Weight() // want `clock: time.Now reads a clock at physics/physics.go:24.*Clocked.Weight`
+	s.X += b.Weight() // want `clock: time.Now reads a clock at physics/physics.go:22.*Clocked.Weight`
 	sort.Sort(byAge{})
 	each(func(n int64) { s.X = n + roll() })
 }

@@ -19,7 +19,7 @@ type Body interface{ Weight() int64 }
 
 type Clocked struct{}
 
-func (Clocked) Weight() int64 { return now() }
+func (Clocked) Weight() int64 { return time.Now().Unix() }
 
 func now() int64 { return time.Now().Unix() }
 
