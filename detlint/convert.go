@@ -47,8 +47,9 @@ func rangeOf(k types.BasicKind) (low, high float64) {
 		return 0, math.MaxUint32
 	case types.Uint64:
 		return 0, 1<<64 - 2048
+	default:
+		return 0, 0
 	}
-	return 0, 0
 }
 
 // interval is between which numbers a value lies, NaN aside.
@@ -234,6 +235,7 @@ func (l *lint) compared(n *node, e ast.Expr, before token.Pos) bool {
 			above, below = above || left, below || right
 		case token.GTR, token.GEQ:
 			above, below = above || right, below || left
+		default:
 		}
 		return true
 	})

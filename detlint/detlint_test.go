@@ -41,7 +41,9 @@ type quiet struct{}
 
 func (quiet) Errorf(string, ...any) {}
 
-func TestEachPlantedFaultIsFoundOnItsLine(t *testing.T) {
+// planted are the faults that are written down in the package of that name: line and code.
+func planted(t *testing.T) map[string]bool {
+	t.Helper()
 	want := map[string]bool{}
 	file, err := os.Open(filepath.Join("testdata", "src", "planted", "planted.go"))
 	require.NoError(t, err)
@@ -54,7 +56,11 @@ func TestEachPlantedFaultIsFoundOnItsLine(t *testing.T) {
 	}
 	require.NoError(t, scan.Err())
 	require.Len(t, want, 7)
+	return want
+}
 
+func TestEachPlantedFaultIsFoundOnItsLine(t *testing.T) {
+	want := planted(t)
 	found := map[string]bool{}
 	for _, result := range analysistest.Run(quiet{}, analysistest.TestData(), detlint.Analyzer, "planted") {
 		for _, d := range result.Diagnostics {
@@ -83,6 +89,49 @@ func TestTheStandardLibraryIsKnownAsSuch(t *testing.T) {
 	for _, path := range []string{"github.com/driftback/driftback", "golang.org/x/exp/maps", "example.com/os", "game"} {
 		require.False(t, detlint.IsStd(path), path)
 	}
+}
+
+// A run that is clean proves nothing if the program is blind, so it is shown faults, in another package than the
+// step's too.
+func TestTheProgramFindsFaultsUnderVetAndAlone(t *testing.T) {
+	dir := t.TempDir()
+	program := filepath.Join(dir, "detlint.exe")
+	run(t, ".", 0, "go", "build", "-o", program, "./cmd/detlint")
+	module := filepath.Join(dir, "module")
+	stand := filepath.Join("testdata", "src", "github.com", "driftback", "driftback")
+	require.NoError(t, os.CopyFS(module, os.DirFS(stand)))
+	require.NoError(t, os.CopyFS(filepath.Join(module, "planted"), os.DirFS(filepath.Join("testdata", "src", "planted"))))
+	require.NoError(t, os.WriteFile(filepath.Join(module, "go.mod"), []byte("module github.com/driftback/driftback\n\ngo 1.26\n"), 0o600))
+	game := "package game\n\nimport (\n\t\"github.com/driftback/driftback\"\n\t\"github.com/driftback/driftback/far\"\n)\n\n" +
+		"type S struct{ X int64 }\n\nfunc Step(s *S, _ []uint8, _ *driftback.Pass) { s.X = far.Away() }\n"
+	far := "package far\n\nimport \"time\"\n\nfunc Away() int64 { return time.Now().Unix() }\n"
+	for name, source := range map[string]string{"game": game, "far": far} {
+		require.NoError(t, os.Mkdir(filepath.Join(module, name), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(module, name, name+".go"), []byte(source), 0o600))
+	}
+
+	for how, out := range map[string]string{
+		"under vet": run(t, module, 1, "go", "vet", "-vettool="+program, "./..."),
+		"alone":     run(t, module, 3, program, "./..."),
+	} {
+		for fault := range planted(t) {
+			line, code, _ := strings.Cut(fault, " ")
+			require.Regexp(t, `planted\.go:`+line+`:\d+: `+code+": ", out, how)
+		}
+		require.Regexp(t, `game\.go:10:\d+: clock: time.Now reads a clock at far/far.go:5: .*Step → far.Away`, out, how)
+	}
+}
+
+// run runs a program that ends with that status, and returns what it prints.
+func run(t *testing.T, dir string, status int, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-buildvcs=false")
+	out, _ := cmd.CombinedOutput()
+	require.NotNil(t, cmd.ProcessState, "%s did not start", name)
+	require.Equal(t, status, cmd.ProcessState.ExitCode(), string(out))
+	return string(out)
 }
 
 func TestTheAnalyzerIsValid(t *testing.T) {

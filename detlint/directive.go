@@ -166,7 +166,7 @@ func (l *lint) leadsTo(e *edge, codes []Code) bool {
 
 // marked says whether a comment marks a function as a step.
 func (l *lint) marked(n *node) bool {
-	pos := token.NoPos
+	var pos token.Pos
 	switch {
 	case n.fn != nil:
 		pos = n.fn.Pos()

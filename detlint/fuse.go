@@ -159,8 +159,8 @@ func (l *lint) findFused() {
 				return
 			}
 			for i, arg := range l.arguments(call, fn) {
-				if !l.addsParameter(fn, i) {
-					continue
+				if !l.addsParameter(fn, i) || isPointer(l.TypesInfo.TypeOf(arg)) || byPointer(fn, i) {
+					continue // what lies in memory is rarely fused across calls
 				}
 				for _, p := range l.unrounded(n, arg) {
 					l.fused(n, p, call)
@@ -168,6 +168,12 @@ func (l *lint) findFused() {
 			}
 		})
 	}
+}
+
+// byPointer says whether a method takes its receiver's address.
+func byPointer(fn *types.Func, i int) bool {
+	recv := fn.Signature().Recv()
+	return i == 0 && recv != nil && isPointer(recv.Type())
 }
 
 // fused notes a product. That of another function of this package is noted where it is made.

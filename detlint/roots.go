@@ -193,7 +193,7 @@ func (l *lint) reportFrom(root *node) {
 				l.reportFact(e, v.path, but)
 				continue
 			}
-			if !seen[e.to] && !(e.to.tests && !withTests) {
+			if !seen[e.to] && (withTests || !e.to.tests) {
 				seen[e.to] = true
 				queue = append(queue, visit{e.to, append(slices.Clone(v.path), e.to.name), but})
 			}

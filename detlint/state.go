@@ -60,6 +60,7 @@ func (w *walk) fields(t types.Type, path string, at token.Pos) {
 			if !w.own {
 				w.tell(Pointer, at, path+" is a string, which leads out of the state")
 			}
+		default:
 		}
 	case *types.Array:
 		w.fields(u.Elem(), path+"[]", at)
