@@ -51,6 +51,7 @@ type lint struct {
 
 	reported map[place]bool
 	told     map[origin]bool
+	traced   map[*ast.CallExpr]bool // calls whose callee's products are noted
 }
 
 // origin is something in another package that is told once.
@@ -79,6 +80,7 @@ func run(pass *analysis.Pass) (any, error) {
 		writers:  map[*types.Var]string{},
 		reported: map[place]bool{},
 		told:     map[origin]bool{},
+		traced:   map[*ast.CallExpr]bool{},
 	}
 	l.readDirectives()
 	l.collect()

@@ -28,6 +28,9 @@ type change struct {
 // in what they say of each other.
 const maxRounds = 12
 
+// maxAliases bounds how many variables lie between what is changed and where it belongs.
+const maxAliases = 6
+
 // findEffects finds what every function changes.
 func (l *lint) findEffects() {
 	aliases := l.aliases()
@@ -270,7 +273,7 @@ func (l *lint) rootsOf(e ast.Expr, through bool, aliases map[*types.Var][]ast.Ex
 				return nil
 			}
 			all := []root{{v, through}}
-			if !through || slices.Contains(seen, v) {
+			if !through || len(seen) > maxAliases || slices.Contains(seen, v) {
 				return all
 			}
 			for _, from := range aliases[v] {

@@ -185,6 +185,10 @@ func (l *lint) fused(n *node, p ast.Node, at ast.Node) {
 	case *ast.CallExpr:
 		fn := l.callee(e)
 		if other := l.funcs[fn]; other != nil {
+			if l.traced[e] {
+				return // also of functions that call each other
+			}
+			l.traced[e] = true
 			for _, r := range other.returned {
 				if r != p {
 					l.fused(other, r, other.body)

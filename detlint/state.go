@@ -49,6 +49,12 @@ func (w *walk) fields(t types.Type, path string, at token.Pos) {
 	if w.found >= maxFields {
 		return
 	}
+	if _, named := types.Unalias(t).(*types.Named); named && !isBasic(t) {
+		if w.visited.At(t) != nil {
+			return
+		}
+		w.visited.Set(t, true)
+	}
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
 		switch u.Kind() {
@@ -65,10 +71,6 @@ func (w *walk) fields(t types.Type, path string, at token.Pos) {
 	case *types.Array:
 		w.fields(u.Elem(), path+"[]", at)
 	case *types.Struct:
-		if w.visited.At(t) != nil {
-			return
-		}
-		w.visited.Set(t, true)
 		for f := range u.Fields() {
 			here := at
 			if f.Pkg() == w.Pkg {

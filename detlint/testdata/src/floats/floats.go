@@ -39,8 +39,23 @@ func Step(s *State, _ []in, _ *driftback.Pass) {
 	s.X = math.Exp(s.Y) // want `math: math.Exp gives other last bits on other architectures: use driftback's package det, or fixed`
 	s.X = math.Sqrt(s.Y) + math.Floor(s.V)
 
+	s.Y = even(3, s.X) + 1
+	s.Y = deepest(3, s.X)
 	convert(s)
 }
+
+// even and odd call each other.
+func even(n int, x float64) float64 {
+	if n == 0 {
+		return x * 0.1 // want `fuse: this product`
+	}
+	return odd(n-1, x)
+}
+
+func odd(n int, x float64) float64 { return even(n-1, x) }
+
+// deepest multiplies in a place from which nothing is added to.
+func deepest(n int, x float64) float64 { return x * 0.1 }
 
 func half(x float64) float64 { return x * 0.3 } // want `fuse: this product`
 

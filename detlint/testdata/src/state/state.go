@@ -42,8 +42,12 @@ type Rich struct {
 	Trail []int32
 	ByID  map[int32]*Part
 	Last  []in
+	Tree  tree
 	Count int // want `intsize: Rich.Count`
 }
+
+// tree holds itself.
+type tree []tree
 
 type Part struct{ N int32 }
 
@@ -60,6 +64,7 @@ func (r *Rich) CopyTo(to *Rich) {
 	to.Trail = append(trail[:0], r.Trail...)
 	to.Units = r.Units // want `alias: the copy shares to.Units with the state, which goes on changing it: copy the elements`
 	to.Last = nil
+	to.Tree = nil
 }
 
 func Play(r *Rich, inputs []in, _ *driftback.Pass) {
