@@ -154,7 +154,7 @@ func (l *lint) lookStd(n *node, id *ast.Ident, obj types.Object, stack []ast.Nod
 		return
 	}
 	if obj.Pkg().Path() == "maps" && slices.Contains([]string{"Keys", "Values", "All"}, obj.Name()) {
-		if !l.sortedAt(stack) {
+		if !l.sortedAt(n, stack) {
 			n.find(MapRange, id, "maps."+obj.Name()+" goes through a map in an order that differs from run to run")
 		}
 		return

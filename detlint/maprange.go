@@ -184,32 +184,26 @@ func (p *loop) collected(to ast.Expr, elements []ast.Expr) string {
 			return "what is collected depends on what came before"
 		}
 	}
-	text := types.ExprString(to)
-	after := p.s.End()
-	sorted, other := false, false
-	ast.Inspect(p.n.body, func(at ast.Node) bool {
-		call, ok := at.(*ast.CallExpr)
-		if !ok || call.Pos() < after || sorted || other {
-			return true
-		}
-		if len(call.Args) > 0 && types.ExprString(call.Args[0]) == text {
-			sorted = p.naturalSort(call)
-			other = !sorted && p.callee(call) != nil && !p.isLen(call)
-			if _, _, ok := p.sorter(call); ok && !sorted {
-				other = true
-			}
-		}
-		return true
-	})
-	if sorted {
+	if p.sortedAfter(p.n, to, p.s.End()) {
 		return ""
 	}
 	return "what is collected is not sorted afterwards, or by less than all that its elements are"
 }
 
-func (p *loop) isLen(call *ast.CallExpr) bool {
-	id, ok := call.Fun.(*ast.Ident)
-	return ok && (id.Name == "len" || id.Name == "cap")
+// sortedAfter says whether a slice is sorted as a whole after a place, and before it is handed to anything else.
+func (l *lint) sortedAfter(n *node, slice ast.Expr, after token.Pos) bool {
+	text := types.ExprString(slice)
+	sorted, other := false, false
+	ast.Inspect(n.body, func(at ast.Node) bool {
+		call, ok := at.(*ast.CallExpr)
+		if !ok || call.Pos() < after || sorted || other || len(call.Args) == 0 || types.ExprString(call.Args[0]) != text {
+			return true
+		}
+		sorted = l.naturalSort(call)
+		other = !sorted && l.callee(call) != nil // len and cap are no functions
+		return true
+	})
+	return sorted
 }
 
 // sorter tells a sorting function of the standard library.
@@ -287,7 +281,7 @@ func (l *lint) mentioned(e ast.Expr) types.Object {
 
 // sortedAt says whether what maps.Keys and its neighbours give is handed at once to what makes an order of
 // it, or to what needs none.
-func (l *lint) sortedAt(stack []ast.Node) bool {
+func (l *lint) sortedAt(n *node, stack []ast.Node) bool {
 	for i := len(stack) - 1; i >= 1; i-- {
 		inner, ok := stack[i].(*ast.CallExpr)
 		if !ok {
@@ -304,6 +298,12 @@ func (l *lint) sortedAt(stack []ast.Node) bool {
 		switch fn.Pkg().Path() + "." + fn.Name() {
 		case "maps.Collect", "maps.Insert":
 			return true
+		case "slices.Collect":
+			if i < 2 {
+				return false
+			}
+			s, ok := stack[i-2].(*ast.AssignStmt)
+			return ok && len(s.Lhs) == 1 && len(s.Rhs) == 1 && l.sortedAfter(n, s.Lhs[0], s.End())
 		}
 		return l.naturalSort(outer)
 	}

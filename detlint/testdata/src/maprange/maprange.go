@@ -128,6 +128,10 @@ func keys(s *State) {
 		more = append(more, k)
 	}
 	slices.SortFunc(more, strings.Compare)
+	again := slices.Collect(maps.Keys(units))
+	slices.Sort(again)
+	unsorted := slices.Collect(maps.Keys(units)) // want `maps.Keys goes through a map`
+	s.First += int32(len(unsorted[0]))
 	for _, k := range slices.Sorted(maps.Keys(units)) {
 		s.First = units[k]
 	}
