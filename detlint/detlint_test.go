@@ -28,8 +28,19 @@ func (f findings) Errorf(format string, args ...any) {
 }
 
 func TestEveryKindIsFoundAndWhatIsHarmlessIsNot(t *testing.T) {
-	kinds := []string{"maprange", "order", "floats", "state", "outside", "calls", "directive"}
+	kinds := []string{"maprange", "order", "floats", "state", "outside", "calls", "directive", "foreign"}
 	analysistest.Run(findings{t}, analysistest.TestData(), detlint.Analyzer, kinds...)
+}
+
+func TestWhatIsOffByDefaultIsFoundWhenItIsAskedFor(t *testing.T) {
+	for flag, kind := range map[string]string{"dynamic": "dynamic", "steps-in-tests": "tested"} {
+		for _, result := range analysistest.Run(quiet{}, analysistest.TestData(), detlint.Analyzer, kind) {
+			require.Empty(t, result.Diagnostics, kind)
+		}
+		require.NoError(t, detlint.Analyzer.Flags.Set(flag, "true"))
+		analysistest.Run(findings{t}, analysistest.TestData(), detlint.Analyzer, kind)
+		require.NoError(t, detlint.Analyzer.Flags.Set(flag, "false"))
+	}
 }
 
 func TestAProductIsRoundedByTheSuggestedFix(t *testing.T) {
