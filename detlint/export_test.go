@@ -1,0 +1,4 @@
+package detlint
+
+// IsStd is isStd, for tests.
+var IsStd = isStd

@@ -1,0 +1,3 @@
+package tested
+
+type State struct{ X int64 }
