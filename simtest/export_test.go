@@ -45,7 +45,7 @@ func (s Scenario) Published(q, ticks int) (from, taken []driftback.Tick) {
 		taken = append(taken, u.taken(t))
 	}
 	for t := range u.before(driftback.Tick(ticks)) {
-		from = append(from, u.at(t))
+		from = append(from, u.at(t).from)
 	}
 	return from, taken
 }

@@ -83,6 +83,9 @@ func shapeText(shape simtest.Shape) string {
 	if shape.Returns {
 		list = append(list, "peers that come back")
 	}
+	if shape.Adapt {
+		list = append(list, "delays that adapt or peers that keep pace")
+	}
 	if len(list) == 0 {
 		return ""
 	}
@@ -99,6 +102,9 @@ func shapeFlags(shape simtest.Shape) (flags string) {
 	}
 	if shape.Returns {
 		flags += " -returns"
+	}
+	if shape.Adapt {
+		flags += " -adapt"
 	}
 	return flags
 }
