@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/pacing"
 	"github.com/driftback/driftback/session"
 )
@@ -125,4 +124,3 @@ func (p *peer[S, I]) checkPace(r *session.Result) {
 	}
 	g.skipped, g.calls = true, 0
 }
-
