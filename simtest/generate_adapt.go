@@ -26,8 +26,11 @@ func (g *generator) adapts() {
 			s.Peers[i].Paces = pick(d, "", PacesByRate, PacesBySkips)
 		}
 	}
-	if d.Chance(1, 4) { // for so long that it shows
+	if d.Chance(1, 3) { // for so long that it shows, and with clocks that it can make up for
 		s.Ticks = max(s.Ticks, int(d.time(30_000, 45_000)/s.Frame))
+		for i := range s.Peers {
+			s.Peers[i].Skew = max(-evenSkew/3, min(s.Peers[i].Skew, evenSkew/3))
+		}
 	}
 }
 
