@@ -2,6 +2,7 @@ package simtest
 
 import (
 	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/pacing"
 	"github.com/driftback/driftback/rng"
 	"github.com/driftback/driftback/session"
 	"github.com/driftback/driftback/snapshot"
@@ -46,6 +47,8 @@ type Game[S any, I comparable] struct {
 	plant func(self driftback.Peer, c *session.Config[S, I])
 	// plantWatch does the same for those who watch.
 	plantWatch func(self driftback.Peer, c *session.WatchConfig[S, I])
+	// plantAdvice changes what a session advises about the pace.
+	plantAdvice func(self driftback.Peer, a *pacing.Advice)
 }
 
 // workload returns what participant p presses for tick t in a scenario.

@@ -99,6 +99,9 @@ func (p *peer[S, I]) ticks() int {
 // checkPace checks the advice of a turn.
 func (p *peer[S, I]) checkPace(r *session.Result) {
 	g := &p.gait
+	if p.m.game.plantAdvice != nil {
+		p.m.game.plantAdvice(p.self, &r.Pace)
+	}
 	g.advice = r.Pace
 	if p.err != nil || !p.playing {
 		return
