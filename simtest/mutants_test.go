@@ -52,7 +52,7 @@ var mustBeFoundAmongSeveral = []string{
 var mustBeFoundWatching = []string{"watch-delay-forgotten", "who-watches-draws"}
 
 // mustBeFoundAdapting are those of input delays that adapt and of pacing.
-var mustBeFoundAdapting = []string{"delay-never-rests", "lead-with-the-wrong-sign"}
+var mustBeFoundAdapting = []string{"delay-never-rests", "left-out-in-every-turn"}
 
 // readMutants reads testdata/mutants. In a file each mutant is
 //
