@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/pacing"
 	"github.com/driftback/driftback/session"
 )
 
@@ -45,7 +46,7 @@ func (s Scenario) Published(q, ticks int) (from, taken []driftback.Tick) {
 		taken = append(taken, u.taken(t))
 	}
 	for t := range u.before(driftback.Tick(ticks)) {
-		from = append(from, u.at(t))
+		from = append(from, u.at(t).from)
 	}
 	return from, taken
 }
@@ -53,6 +54,12 @@ func (s Scenario) Published(q, ticks int) (from, taken []driftback.Tick) {
 // PlantWatch returns the game with the session of one who watches changed.
 func (g Game[S, I]) PlantWatch(plant func(self driftback.Peer, c *session.WatchConfig[S, I])) Game[S, I] {
 	g.plantWatch = plant
+	return g
+}
+
+// PlantAdvice returns the game with what sessions advise about the pace changed.
+func (g Game[S, I]) PlantAdvice(plant func(self driftback.Peer, a *pacing.Advice)) Game[S, I] {
+	g.plantAdvice = plant
 	return g
 }
 

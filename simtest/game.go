@@ -2,6 +2,7 @@ package simtest
 
 import (
 	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/pacing"
 	"github.com/driftback/driftback/rng"
 	"github.com/driftback/driftback/session"
 	"github.com/driftback/driftback/snapshot"
@@ -35,11 +36,19 @@ type Game[S any, I comparable] struct {
 	Valid   func(in I) bool
 	Predict func(last I, age int) I
 
+	// Fill and Merge are session.Config's, for scenarios in which input delays change and that ask
+	// for them. Without them a gap is filled with the zero input, and of inputs that are merged the
+	// first that was read stays.
+	Fill  func(last I) I
+	Merge func(into, discarded I) I
+
 	// plant changes what one peer runs. Only this package's tests set it, to show that
 	// the rules notice.
 	plant func(self driftback.Peer, c *session.Config[S, I])
 	// plantWatch does the same for those who watch.
 	plantWatch func(self driftback.Peer, c *session.WatchConfig[S, I])
+	// plantAdvice changes what a session advises about the pace.
+	plantAdvice func(self driftback.Peer, a *pacing.Advice)
 }
 
 // workload returns what participant p presses for tick t in a scenario.
@@ -52,6 +61,20 @@ func (g *Game[S, I]) workload(s *Scenario) func(p driftback.Participant, t drift
 		r.Seed(r.Uint64(), r.Uint64()+uint64(t)/uint64(s.Hold))
 		return g.Input(&r, p, t)
 	}
+}
+
+func (g *Game[S, I]) fill(last I) (in I) {
+	if g.Fill != nil {
+		in = g.Fill(last)
+	}
+	return in
+}
+
+func (g *Game[S, I]) merge(into, discarded I) I {
+	if g.Merge != nil {
+		return g.Merge(into, discarded)
+	}
+	return discarded
 }
 
 // start makes the world as tick 0 begins out of a new one, in place: only what Initial
@@ -110,6 +133,15 @@ func Witness() Game[WitnessState, WitnessInput] {
 				return WitnessInput{}
 			}
 			return last
+		},
+		Fill: func(last WitnessInput) WitnessInput {
+			last.Aim[0]++ // it is another one
+			return last
+		},
+		Merge: func(into, discarded WitnessInput) WitnessInput {
+			into.Buttons |= discarded.Buttons
+			into.Aim[1] = into.Aim[1]*31 + discarded.Aim[1] // and the order tells
+			return into
 		},
 	}
 }

@@ -24,7 +24,7 @@ const (
 // in about one of ten a peer that is hostile, in about one of nine peers that pause, in about
 // one of seven input delays that change, in one of seven one to three that watch, in one of five messages of the game's, and in half of
 // those with three peers and more survivors that play on. Equal seeds give equal scenarios; a [Shape] asks for more peers,
-// longer matches, or peers that come back. What a seed gives may change with this module's version; a scenario's file
+// longer matches, peers that come back, or input delays that adapt and peers that keep pace. What a seed gives may change with this module's version; a scenario's file
 // does not.
 func Generate(seed uint64) Scenario { return Shape{}.Generate(seed) }
 
@@ -40,6 +40,7 @@ func (shape Shape) Generate(seed uint64) Scenario {
 	g.watchers()
 	g.generateMessages()
 	g.returns()
+	g.adapts()
 	return g.s
 }
 

@@ -49,7 +49,7 @@ func (m *match[S, I]) limitWrongly(self driftback.Peer, _ error) string {
 // checkLimit checks that a peer that is to halt where its window is used up does.
 func (p *peer[S, I]) checkLimit(r *session.Result) {
 	m := p.m
-	if m.s.HaltAtLimit && r.Phase == session.Stalled && p.next < driftback.Tick(m.s.Ticks) && p.next == p.confirmed+m.window {
+	if m.s.HaltAtLimit && !p.gait.waits && r.Phase == session.Stalled && p.next < driftback.Tick(m.s.Ticks) && p.next == p.confirmed+m.window {
 		p.breaks(RuleCause, p.next, "tick %d lacks an input, so its window is used up, and it goes on", p.confirmed)
 	}
 }

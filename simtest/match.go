@@ -38,6 +38,7 @@ type match[S any, I comparable] struct {
 	// press is what participants press for a tick, and workload what is published for it.
 	press, workload func(p driftback.Participant, t driftback.Tick) I
 	published       []*published // by participant
+	values          [][]I        // by participant and tick: what is published, where delays change
 	truth           *truth[S, I]
 
 	queue  []event // the next one last
@@ -68,6 +69,11 @@ type match[S any, I comparable] struct {
 	over          bool // something was planted, or found, that ends every peer's match
 	violation     *Violation
 	undone, moved uint64
+	// adaptations is how often input delays have adapted, and leftOut and ranExtra in how many frames
+	// peers that keep pace ran no tick and two.
+	adaptations, leftOut, ranExtra uint64
+	adaptedAt, together            time.Duration // when the last did, and since when all play
+	evened                         bool          // it was so calm that peers had to be equally far ahead
 
 	links [][]int  // by two peers: how often their link has been down
 	mail  [][]mail // by sender and receiver
@@ -137,6 +143,8 @@ type peer[S any, I comparable] struct {
 	tap              *tap
 	liar             *liar[S, I] // its hostile side, if it has one
 	met              []lie       // what has come of others' this turn
+	adapted          adapted
+	gait             gait
 	refused          [mesh.Refusals]uint64
 }
 
@@ -173,13 +181,17 @@ func newMatch[S any, I comparable](g Game[S, I], s Scenario) (*match[S, I], erro
 	m.net = loopback.New(link.Uint64())
 	delays := make([]int, len(m.owner))
 	for p, peer := range m.owner {
-		delays[p] = s.Peers[peer].InputDelay
+		delays[p] = s.begins(int(peer))
 	}
 	for q := range m.owner {
 		m.published = append(m.published, m.s.published(q))
 	}
+	m.values = make([][]I, len(m.owner))
 	m.workload = func(q driftback.Participant, t driftback.Tick) (in I) {
-		if from := m.published[q].at(t); from >= 0 && !m.unsaid(int(q), t) {
+		if m.s.delaysChange() {
+			return m.says(int(q), t)
+		}
+		if from := m.published[q].at(t).from; from >= 0 && !m.unsaid(int(q), t) {
 			in = m.press(q, from)
 		}
 		return in
@@ -255,6 +267,7 @@ func (m *match[S, I]) process(i int) (*peer[S, I], session.Config[S, I]) {
 	}
 	p.tap = &tap{Endpoint: p.end, trace: &m.trace, silent: p.silent, sent: p.tally.turn}
 	p.withHostility()
+	p.withAdapted()
 	p.runs = newRuns(p)
 	if m.s.Buggify {
 		sites := random(m.s.Seed, streamSites, uint64(i))
@@ -296,6 +309,18 @@ func (p *peer[S, I]) config() session.Config[S, I] {
 				m.game.Start(seed, s)
 			}
 		},
+	}
+	if m.s.Adapt.on() {
+		c.AdaptDelay = session.AdaptDelay(m.s.Adapt)
+	}
+	if m.s.Fill {
+		c.Fill = m.game.fill
+	}
+	if m.s.Merge {
+		c.Merge = m.game.merge
+	}
+	if m.s.keepsPace() {
+		c.TickRate = m.s.tickRate()
 	}
 	if m.game.Initial != nil {
 		initial := m.game.Initial()
@@ -342,6 +367,9 @@ func (m *match[S, I]) run() {
 		m.handle(e)
 	}
 	m.ended = m.net.Now()
+	if m.violation == nil && m.starved == 0 {
+		m.checkSettled()
+	}
 	for i := range m.on {
 		m.stop(i)
 	}

@@ -31,6 +31,7 @@ type mutant struct {
 	says   string // what it does wrong
 	misses string // why no seed finds it; empty: one does
 	comes  bool   // it is looked for where peers come back
+	adapts bool   // it is looked for where input delays adapt and peers keep pace
 	edits  []struct{ file, from, to string }
 }
 
@@ -49,6 +50,9 @@ var mustBeFoundAmongSeveral = []string{
 
 // mustBeFoundWatching are those of what others are shown.
 var mustBeFoundWatching = []string{"watch-delay-forgotten", "who-watches-draws"}
+
+// mustBeFoundAdapting are those of input delays that adapt and of pacing.
+var mustBeFoundAdapting = []string{"delay-never-rests", "left-out-in-every-turn"}
 
 // readMutants reads testdata/mutants. In a file each mutant is
 //
@@ -75,7 +79,7 @@ func readMutants(t *testing.T) (list []mutant) {
 			}
 			head, rest, ok := strings.Cut(text, "\n@@ ")
 			require.True(t, ok, "%s: %s", name, head)
-			m := mutant{comes: filepath.Base(name) == "return.txt"}
+			m := mutant{comes: filepath.Base(name) == "return.txt", adapts: filepath.Base(name) == "adapt.txt"}
 			m.name, m.says, _ = strings.Cut(head, "\n")
 			m.says, m.misses, _ = strings.Cut(strings.ReplaceAll(strings.TrimSpace(m.says), "\n", " "), "missed: ")
 			for _, edit := range strings.Split(rest, "\n@@ ") {
@@ -150,7 +154,7 @@ func (m mutant) hunt(t *testing.T) (r huntReport) {
 	build := exec.Command("go", "build", "-ldflags=-s -w", "-overlay", m.overlay(t, dir), "-o", binary, "./testdata/hunt")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s: %s", m.name, out)
-	args := []string{"-seeds", fmt.Sprint(*mutantSeeds), fmt.Sprint("-returns=", m.comes)}
+	args := []string{"-seeds", fmt.Sprint(*mutantSeeds), fmt.Sprint("-returns=", m.comes), fmt.Sprint("-adapt=", m.adapts)}
 	if _, err := os.Stat(keptFile(m.name)); err == nil && !*keepMutants {
 		args = append(args, "-kept", keptFile(m.name))
 	}
@@ -176,7 +180,7 @@ func TestFaultsPlantedInTheEngineAreFoundInAnotherProcess(t *testing.T) {
 		t.Skip("the go command is not there to compile a changed engine")
 	}
 	all := readMutants(t)
-	wanted := slices.Concat(mustBeFound, mustBeFoundAmongSeveral, mustBeFoundWatching)
+	wanted := slices.Concat(mustBeFound, mustBeFoundAmongSeveral, mustBeFoundWatching, mustBeFoundAdapting)
 	switch *mutantsFlag {
 	case "":
 	case "all":
@@ -259,7 +263,7 @@ func TestEveryPlantedFaultFitsTheSource(t *testing.T) {
 		require.NotEmpty(t, m.says, m.name)
 		m.overlay(t, t.TempDir())
 	}
-	for _, name := range slices.Concat(mustBeFound, mustBeFoundAmongSeveral, mustBeFoundWatching) {
+	for _, name := range slices.Concat(mustBeFound, mustBeFoundAmongSeveral, mustBeFoundWatching, mustBeFoundAdapting) {
 		require.True(t, names[name], name)
 	}
 }

@@ -64,7 +64,7 @@ func (s *Scenario) turn() (m Micros) {
 	for _, p := range s.Peers {
 		if p.PublishEvery > 1 {
 			// A clock that runs slow by a fifth makes it wait for longer, and in frames.
-			m = max(m, Micros(p.PublishEvery)*max(s.slowest(), Second/session.DefaultTickRate*5/4)+s.slowest())
+			m = max(m, Micros(p.PublishEvery)*max(s.slowest(), Second/Micros(s.tickRate())*5/4)+s.slowest())
 		}
 	}
 	return m
@@ -82,7 +82,11 @@ func (s *Scenario) loss() (share float64) {
 func (s *Scenario) slowest() (frame Micros) {
 	for p := range s.Peers {
 		least, _ := s.skews(p)
-		frame = max(frame, s.Frame*1_000_000/Micros(1_000_000+least)+1)
+		length := s.Frame
+		if s.Peers[p].Paces != "" {
+			length += length * paceSlows / 100
+		}
+		frame = max(frame, length*1_000_000/Micros(1_000_000+least)+1)
 	}
 	return frame
 }

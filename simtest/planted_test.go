@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/pacing"
 	"github.com/driftback/driftback/rng"
 	"github.com/driftback/driftback/session"
 	"github.com/driftback/driftback/simtest"
@@ -662,6 +663,18 @@ var planted = map[string]struct {
 			})
 		},
 		scenario: scenario(plentiful(watched())), rule: simtest.RuleAloof,
+	},
+	"an input delay that does not adapt": {
+		game: func() game {
+			return simtest.Witness().Plant(func(_ driftback.Peer, c *config) { c.AdaptDelay = session.AdaptDelay{} })
+		},
+		scenario: scenario(adapting()), rule: simtest.RuleDelay, says: "its links call for",
+	},
+	"a tick that is to be left out in every frame": {
+		game: func() game {
+			return simtest.Witness().PlantAdvice(func(_ driftback.Peer, a *pacing.Advice) { a.Skip = pacing.LeaveOut })
+		},
+		scenario: scenario(keepingPace(simtest.PacesBySkips)), rule: simtest.RulePace, says: "it is to leave out",
 	},
 }
 

@@ -22,6 +22,7 @@ const (
 	streamWatchers
 	streamMessages
 	streamReturns
+	streamAdapt
 )
 
 // random returns the generator for one purpose, and for one thing of its kind.

@@ -41,6 +41,8 @@ const (
 	RuleWatch       Rule = "who watches sees what one simulation plays: its states, statuses, pauses and effects"
 	RuleWatchEnd    Rule = "who watches goes on once faults have ended, and ends with the match, or by name for a cause"
 	RuleAloof       Rule = "players play as if nobody watched"
+	RuleDelay       Rule = "an input delay that adapts keeps within its bounds, moves little and seldom, and whoever plays is told of each change"
+	RulePace        Rule = "the advice about a peer's pace keeps within its bounds, and where all follow it they come to predict equally many ticks"
 	RuleReplay      Rule = "the same scenario gives the same events"
 )
 
@@ -48,7 +50,7 @@ const (
 var Rules = [...]Rule{
 	RuleState, RulePure, RuleInput, RuleMonotonic, RuleWindow, RuleEnd, RuleCause, RuleFingerprint,
 	RuleEffects, RuleConfirmed, RuleProgress, RuleHonest, RuleHostile, RuleInternal, RuleRun, RuleGuess, RuleThrift,
-	RuleWorkload, RuleView, RuleReturn, RuleMessage, RuleWatch, RuleWatchEnd, RuleAloof, RuleReplay,
+	RuleWorkload, RuleView, RuleReturn, RuleMessage, RuleWatch, RuleWatchEnd, RuleAloof, RuleDelay, RulePace, RuleReplay,
 }
 
 // Violation is a rule that did not hold.
@@ -145,6 +147,11 @@ type Report struct {
 	Undone, Moved uint64
 	// Views is how often survivors have agreed to go on without somebody.
 	Views int
+	// Adaptations is how often input delays have adapted, LeftOut and RanExtra in how many frames
+	// peers that keep pace ran no tick and two. Even: the match was so long and calm that all
+	// who keep pace had to come to predict equally many ticks.
+	Adaptations, LeftOut, RanExtra uint64
+	Even                           bool
 	// Refused counts what the peers have dropped, by reason.
 	Refused [mesh.Refusals]uint64
 	// Datagrams counts what was sent, Lost and Blocked what never arrived.
@@ -162,7 +169,7 @@ func (m *match[S, I]) report() Report {
 	r := Report{
 		Trace: uint64(m.trace), players: m.trace, Violation: m.violation, Events: m.events, Simulated: m.ended,
 		Confirmed: driftback.Tick(m.s.Ticks), Undone: m.undone, Moved: m.moved,
-		Views: m.newest().number,
+		Views: m.newest().number, Adaptations: m.adaptations, LeftOut: m.leftOut, RanExtra: m.ranExtra, Even: m.evened,
 	}
 	for _, p := range m.peers {
 		one := m.allOf(p)
@@ -243,6 +250,9 @@ func (r *Report) String() string {
 		r.Simulated.Round(time.Millisecond), r.Events, r.Confirmed, r.Rollbacks, r.Deepest, r.Stalls, r.Undone, r.Lost, r.Datagrams, r.Blocked)
 	for _, f := range r.Faults {
 		fmt.Fprintf(&b, ", %s %d of %d", f.Kind, f.Happened, f.Planned)
+	}
+	if r.Adaptations+r.LeftOut+r.RanExtra > 0 {
+		fmt.Fprintf(&b, ", delays adapted %d times, %d ticks left out and %d added for pace", r.Adaptations, r.LeftOut, r.RanExtra)
 	}
 	if n := r.forced(); n > 0 {
 		fmt.Fprintf(&b, ", rare paths forced %d times in %d places", n, len(r.Buggified))

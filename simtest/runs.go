@@ -188,7 +188,7 @@ func (r *runs[S, I]) waits(turn *session.Result) {
 		}
 	}
 	within := turn.Tick < turn.Confirmed+m.window
-	if turn.Phase != session.Stalled || turn.Tick >= driftback.Tick(m.s.Ticks) || !within || r.waitsForSome() || p.full() ||
+	if p.gait.waits || turn.Phase != session.Stalled || turn.Tick >= driftback.Tick(m.s.Ticks) || !within || r.waitsForSome() || p.full() ||
 		m.s.Buggify || m.s.disputed() {
 		return
 	}

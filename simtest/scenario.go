@@ -91,6 +91,11 @@ type Scenario struct {
 	// DelayEvery is on one tick of how many each participant's input delay changes; 0:
 	// never.
 	DelayEvery int `json:"delayEvery,omitzero"`
+	// Adapt is session.Config's AdaptDelay, of every peer: input delays follow the links.
+	Adapt Adapt `json:"adaptDelay,omitzero"`
+	// Fill and Merge have every session use the game's Fill and Merge where input delays change.
+	Fill  bool `json:"fill,omitzero"`
+	Merge bool `json:"merge,omitzero"`
 	// MessageEvery has each peer's game send a message in one frame of so many; 0: never.
 	MessageEvery int `json:"messageEvery,omitzero"`
 	// PlayOn is a WhenLost of session.PlayOn: three peers or more go on without one that is
@@ -124,6 +129,8 @@ type Peer struct {
 	// per million it runs faster. Its frames follow its clock.
 	Ahead Micros `json:"ahead,omitzero"`
 	Skew  int    `json:"skew,omitzero"`
+	// Paces is what it follows of the session's advice about its pace.
+	Paces Paces `json:"paces,omitzero"`
 }
 
 // Link is what one direction does from the beginning to the end, with the meaning of
@@ -274,6 +281,9 @@ func (s Scenario) Validate() error {
 	case s.HaltAtLimit && s.Window == None:
 		return fmt.Errorf("simtest: haltAtLimit is set and window is %d: without predictions the first tick would halt the match", None)
 	}
+	if err := s.Adapt.validate(s.Window); err != nil {
+		return err
+	}
 	if err := s.validatePeers(); err != nil {
 		return err
 	}
@@ -316,6 +326,9 @@ func (s *Scenario) validatePeers() error {
 			bound{in("skew"), int64(p.Skew), -MaxSkew, MaxSkew, false},
 		)
 		if err != nil {
+			return err
+		}
+		if err := p.Paces.validate(i); err != nil {
 			return err
 		}
 		if s.Window == None && p.InputDelay < 1 {

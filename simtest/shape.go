@@ -21,6 +21,9 @@ type Shape struct {
 	// Returns has peers come back as other processes in every match in which they can;
 	// otherwise none does.
 	Returns bool
+	// Adapt has input delays adapt and peers keep pace, one or the other or both, in every match
+	// in which they can; otherwise none does.
+	Adapt bool
 }
 
 // Validate returns an error that names what is out of its bounds.

@@ -231,6 +231,7 @@ func (m Micros) round() Micros { return m / Millisecond * Millisecond }
 func plainerPeers(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool) {
 	for i := range s.Peers {
 		for _, plain := range []func(p *Peer){
+			func(p *Peer) { p.Paces = "" },
 			func(p *Peer) { p.Ahead = 0 },
 			func(p *Peer) { p.Skew = 0 },
 			func(p *Peer) { p.Phase = 0 },
@@ -245,11 +246,22 @@ func plainerPeers(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool) 
 	return cut
 }
 
+// plainDelays has nothing made of inputs where no delay changes.
+func (s *Scenario) plainDelays() {
+	if !s.delaysChange() {
+		s.Fill, s.Merge = false, false
+	}
+}
+
 func plainerMatch(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool) {
 	for _, plain := range []func(c *Scenario){
 		func(c *Scenario) { c.Buggify = false },
 		func(c *Scenario) { c.PauseEvery = 0 },
-		func(c *Scenario) { c.DelayEvery = 0 },
+		func(c *Scenario) { c.DelayEvery = 0; c.plainDelays() },
+		func(c *Scenario) { c.Adapt = Adapt{}; c.plainDelays() },
+		func(c *Scenario) { c.Fill = false },
+		func(c *Scenario) { c.Merge = false },
+		func(c *Scenario) { c.Adapt.Min, c.Adapt.Depth = 0, 0 },
 		func(c *Scenario) { c.History = 0 },
 		func(c *Scenario) { c.MessageEvery = 0 },
 		func(c *Scenario) { c.RejoinGrace = 0 },

@@ -28,7 +28,7 @@ func (p *peer[S, I]) period() time.Duration {
 		skew += p.m.s.Faults[fault].Skew
 		p.m.happens[fault] = true
 	}
-	return time.Duration(int64(p.m.s.Frame) * 1000 * 1_000_000 / int64(1_000_000+boundSkew(skew)))
+	return time.Duration(int64(p.length()) * 1_000_000 / int64(1_000_000+boundSkew(skew)))
 }
 
 // skews lets the clocks of some peers run otherwise for a while. It draws from a sequence of

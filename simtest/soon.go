@@ -83,6 +83,9 @@ func (s *Scenario) soon(o *outlook) soon {
 		return v
 	}
 
+	if s.skips() {
+		trip += 2 * frame // a tick is left out where it is run, and where its input comes from
+	}
 	tick := 2*frame + trip + (tries(loss)-1)*spacing
 	if every := Micros(s.every()); every > 0 {
 		// So many may wait at once, and if more come they wait for the first.

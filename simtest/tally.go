@@ -77,16 +77,18 @@ func newTally(peers, window int) tally {
 }
 
 // count takes one turn, which found next as the next tick to run of a match that ends
-// at the tick last.
-func (c *tally) count(at time.Duration, next, last driftback.Tick, r *session.Result, s *session.Stats) {
+// at the tick last. waits: it was to leave out its tick.
+func (c *tally) count(at time.Duration, next, last driftback.Tick, waits bool, r *session.Result, s *session.Stats) {
 	if n := r.Rerun.Len(); n > 0 && n < len(c.Depths) {
 		c.Depths[n]++
 	}
 	stalled := r.Phase == session.Stalled && r.Tick < last
-	if stalled && !c.stalled {
+	if stalled && !c.stalled && !waits {
 		c.Pauses++
 	}
-	c.stalled = stalled
+	if !waits {
+		c.stalled = stalled
+	}
 	if r.Tick > next {
 		c.advanced(at)
 	}

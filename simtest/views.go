@@ -297,7 +297,11 @@ func (m *match[S, I]) watchLeft(now time.Duration) {
 
 // begins notes that a peer has begun to play.
 func (m *match[S, I]) begins() {
-	m.joined = m.joined || !slices.ContainsFunc(m.peers, func(p *peer[S, I]) bool { return !p.playing })
+	if m.joined {
+		return
+	}
+	m.together = m.net.Now()
+	m.joined = !slices.ContainsFunc(m.peers, func(p *peer[S, I]) bool { return !p.playing })
 }
 
 // mayGoOn reports whether others may go on where a peer is lost from now on. Before all have

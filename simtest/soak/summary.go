@@ -43,6 +43,9 @@ type Summary struct {
 	Deepest                                               int
 	// Views is how often survivors went on without somebody, in how many of the matches.
 	Views, ViewMatches uint64
+	// Adaptations, LeftOut and RanExtra are simtest.Report's, added up; Even counts the matches that
+	// were so long and calm that peers had to come to predict equally many ticks.
+	Adaptations, LeftOut, RanExtra, Even uint64
 	// Faults has the kinds that were planned, in the order of simtest.Kinds.
 	Faults []simtest.FaultCount
 
@@ -100,6 +103,12 @@ func (s *Summary) add(done *outcome, traces map[uint64]struct{}) {
 	s.Deepest = max(s.Deepest, r.Deepest)
 	if s.Views += uint64(r.Views); r.Views > 0 {
 		s.ViewMatches++
+	}
+	s.Adaptations += r.Adaptations
+	s.LeftOut += r.LeftOut
+	s.RanExtra += r.RanExtra
+	if r.Even {
+		s.Even++
 	}
 	for _, f := range r.Faults {
 		s.addFault(f)

@@ -110,6 +110,10 @@ func TestManySeedsAreSummedUpInSentences(t *testing.T) {
 	code, out, _ = call(t, "-seeds", "5", "-once", "-players", "5", "-ticks", "600")
 	require.Zero(t, code)
 	require.Contains(t, out, "1 match of witness with 5 players and at least 600 ticks, each played once, ")
+	code, out, _ = call(t, "-seeds", "1:3", "-once", "-adapt")
+	require.Zero(t, code)
+	require.Contains(t, out, "2 matches of witness with delays that adapt or peers that keep pace, each played once, ")
+	require.Regexp(t, `Input delays adapted [1-9]\d* times, \d+ ticks were left out and \d+ added for pace, and in \d match`, out)
 }
 
 func TestAFailureAmongManyPlayersIsReplayedFromItsFile(t *testing.T) {

@@ -22,6 +22,7 @@ func flags(games []Game) []cli.Flag {
 		&cli.FloatFlag{Name: "minutes", Usage: "begin no match after so many `MINUTES`", HideDefault: true},
 		&cli.IntFlag{Name: "players", Usage: "play every match with `N` participants", DefaultText: "as many as the seed says"},
 		&cli.BoolFlag{Name: "returns", Usage: "have peers come back as other processes in every match in which they can"},
+		&cli.BoolFlag{Name: "adapt", Usage: "have input delays adapt and peers keep pace, one or both, in every match in which they can"},
 		&cli.IntFlag{Name: "ticks", Usage: "play every match for `N` ticks at least", DefaultText: "as many as the seed says"},
 		&cli.IntFlag{Name: "parallel", Usage: "play `N` matches at once", DefaultText: "one for each core"},
 		&cli.BoolFlag{Name: "once", Usage: "play each seed once; otherwise twice, to find what depends on more than the seed", HideDefault: true},
@@ -124,7 +125,7 @@ func options(c *cli.Command) (o soak.Options, err error) {
 		Budget:   time.Duration(math.Ceil(minutes * float64(time.Minute))), // 0 would be none
 		Parallel: c.Int("parallel"), Once: c.Bool("once"), KeepGoing: c.Bool("keepgoing"),
 		Shrink: c.Int("budget"), Dir: c.String("dir"),
-		Shape: simtest.Shape{Players: c.Int("players"), Ticks: c.Int("ticks"), Returns: c.Bool("returns")},
+		Shape: simtest.Shape{Players: c.Int("players"), Ticks: c.Int("ticks"), Returns: c.Bool("returns"), Adapt: c.Bool("adapt")},
 	}
 	if err := o.Shape.Validate(); err != nil {
 		return o, cmdline.Usagef("-players and -ticks: %w", err)

@@ -28,6 +28,10 @@ func (j *job) simText(s *soak.Summary) string {
 	if s.Views > 0 {
 		fmt.Fprintf(&b, "In %s survivors went on without somebody, %d times altogether.\n", count(s.ViewMatches, "match"), s.Views)
 	}
+	if s.Shape.Adapt {
+		fmt.Fprintf(&b, "Input delays adapted %d times, %s were left out and %d added for pace, and in %s all had to come to predict equally many.\n",
+			s.Adaptations, count(s.LeftOut, "tick"), s.RanExtra, count(s.Even, "match"))
+	}
 	if len(s.Faults) > 0 {
 		b.WriteString("Faults that happened, of those planned: ")
 		for i, f := range s.Faults {
@@ -83,6 +87,9 @@ func shapeText(shape simtest.Shape) string {
 	if shape.Returns {
 		list = append(list, "peers that come back")
 	}
+	if shape.Adapt {
+		list = append(list, "delays that adapt or peers that keep pace")
+	}
 	if len(list) == 0 {
 		return ""
 	}
@@ -99,6 +106,9 @@ func shapeFlags(shape simtest.Shape) (flags string) {
 	}
 	if shape.Returns {
 		flags += " -returns"
+	}
+	if shape.Adapt {
+		flags += " -adapt"
 	}
 	return flags
 }

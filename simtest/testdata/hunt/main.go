@@ -36,6 +36,7 @@ func main() {
 	kept := flag.String("kept", "", "a scenario that is played twice first")
 	var shape simtest.Shape
 	flag.BoolVar(&shape.Returns, "returns", false, "have peers come back")
+	flag.BoolVar(&shape.Adapt, "adapt", false, "have input delays adapt and peers keep pace")
 	flag.Parse()
 	f, err := hunt(shape, *seeds, *budget, *kept)
 	if err == nil {
