@@ -51,7 +51,7 @@ var floors = map[string]floor{
 		"", "feed", "layout", "inputlog", "snapshot", "fingerprint", "rewind", "pacing", "buggify", "wire", "mesh", "transport", "transfer",
 	}},
 	"simtest": {clockless: true, imports: []string{
-		"", "rng", "buggify", "layout", "fingerprint", "snapshot", "wire", "mesh", "feed", "session", "transport",
+		"", "rng", "buggify", "layout", "fingerprint", "snapshot", "wire", "mesh", "feed", "pacing", "session", "transport",
 		"transport/impair", "transport/loopback",
 		"simtest/internal/files", "internal/commit",
 	}},
