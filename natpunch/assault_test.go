@@ -261,7 +261,7 @@ func TestAMatchIsPlayedAmongPacketsThatOnceMadeTheLibraryPanic(t *testing.T) {
 		crowds[i] = &crowd{Net: system, stranger: listenHere(t)}
 		c := m.config(i)
 		c.network, c.Servers = crowds[i], append([]Server{{URL: "stun:" + server.LocalAddr().String()}}, servers[1:]...)
-		c.better = slices.Repeat([]time.Duration{time.Second / 2}, 20) // longer than the match
+		c.better = slices.Repeat([]time.Duration{time.Second}, 20) // while the match is played
 		conn, err := net.ListenPacket("udp4", "127.0.0.1:0")
 		require.NoError(t, err)
 		c.conn = &walled{conn}
@@ -270,8 +270,8 @@ func TestAMatchIsPlayedAmongPacketsThatOnceMadeTheLibraryPanic(t *testing.T) {
 	a := &assault{quit: make(chan struct{})}
 	var before int64
 	longest := m.play(150, map[driftback.Tick]func(){
+		1: func() { before = malformed.Load() },
 		30: func() {
-			before = malformed.Load()
 			rubbish := junk(t)
 			for i := range crowds {
 				a.attack(crowds[i].stranger, crowds[i].newest(), func(random *rand.Rand) []byte {
