@@ -233,25 +233,7 @@ func (c *crowded) ReadFrom(b []byte) (int, net.Addr, error) {
 // The match goes through a relay, and something better is looked for meanwhile: a server whose answers are
 // malformed is asked again and again, and a stranger sends to the sockets towards the relay.
 func TestAMatchIsPlayedAmongPacketsThatOnceMadeTheLibraryPanic(t *testing.T) {
-	server := listenHere(t)
-	var malformed atomic.Int64
-	answered := make(chan struct{})
-	go func() {
-		defer close(answered)
-		b := make([]byte, maxPacket)
-		for {
-			n, from, err := server.ReadFrom(b)
-			if err != nil {
-				return
-			}
-			if typ, id, _, ok := parseSTUN(b[:n]); ok && typ == stunRequest {
-				answer := probe(stunSuccess, 0x0020)
-				copy(answer[8:], id[:])
-				_, _ = server.WriteTo(answer, from)
-				malformed.Add(1)
-			}
-		}
-	}()
+	server, malformed, quit := serveMalformed(t)
 	_, servers, stop := serveHere(t)
 	m := newMatch(t, 2)
 	var crowds [2]*crowd
@@ -260,7 +242,7 @@ func TestAMatchIsPlayedAmongPacketsThatOnceMadeTheLibraryPanic(t *testing.T) {
 		require.NoError(t, err)
 		crowds[i] = &crowd{Net: system, stranger: listenHere(t)}
 		c := m.config(i)
-		c.network, c.Servers = crowds[i], append([]Server{{URL: "stun:" + server.LocalAddr().String()}}, servers[1:]...)
+		c.network, c.Servers = crowds[i], append([]Server{{URL: server}}, servers[1:]...)
 		c.better = slices.Repeat([]time.Duration{time.Second}, 20) // while the match is played
 		conn, err := net.ListenPacket("udp4", "127.0.0.1:0")
 		require.NoError(t, err)
@@ -295,8 +277,7 @@ func TestAMatchIsPlayedAmongPacketsThatOnceMadeTheLibraryPanic(t *testing.T) {
 		require.NoError(t, m.ends[i].Close())
 	}
 	stop()
-	require.NoError(t, server.Close())
-	<-answered
+	quit()
 }
 
 // walled is a socket from which nothing but questions to servers gets out, so that a

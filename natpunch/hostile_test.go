@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -237,29 +238,12 @@ func TestWhatARelayBringsIsReadAtOnce(t *testing.T) {
 // A server whose answers are malformed, and a stranger who knows the socket towards
 // a relay, harm nobody.
 func TestPacketsThatOnceMadeTheLibraryPanic(t *testing.T) {
-	server, err := net.ListenPacket("udp4", "127.0.0.1:0")
-	require.NoError(t, err)
-	answered := make(chan struct{})
-	go func() {
-		defer close(answered)
-		b := make([]byte, 1500)
-		for {
-			n, from, err := server.ReadFrom(b)
-			if err != nil {
-				return
-			}
-			if typ, id, _, ok := parseSTUN(b[:n]); ok && typ == stunRequest {
-				answer := probe(stunSuccess, 0x0020)
-				copy(answer[8:], id[:])
-				_, _ = server.WriteTo(answer, from)
-			}
-		}
-	}()
+	server, _, quit := serveMalformed(t)
 	socket, servers, stop := serveHere(t)
 	m := newMatch(t, 2)
 	for i := range 2 {
 		c := m.config(i)
-		c.Servers = append([]Server{{URL: "stun:" + server.LocalAddr().String()}}, servers...)
+		c.Servers = append([]Server{{URL: server}}, servers...)
 		m.open(c)
 	}
 	m.meet()
@@ -277,8 +261,36 @@ func TestPacketsThatOnceMadeTheLibraryPanic(t *testing.T) {
 	}
 	require.NoError(t, stranger.Close())
 	stop()
-	require.NoError(t, server.Close())
-	<-answered
+	quit()
+}
+
+// serveMalformed is a server whose answers once made the library panic. It counts them.
+func serveMalformed(t testing.TB) (url string, answers *atomic.Int64, stop func()) {
+	t.Helper()
+	server := listenHere(t)
+	answers = new(atomic.Int64)
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		b := make([]byte, maxPacket)
+		for {
+			n, from, err := server.ReadFrom(b)
+			if err != nil {
+				return
+			}
+			if typ, id, _, ok := parseSTUN(b[:n]); ok && typ == stunRequest {
+				answer := probe(stunSuccess, 0x0020)
+				copy(answer[8:], id[:])
+				_, _ = server.WriteTo(answer, from)
+				answers.Add(1)
+			}
+		}
+	}()
+	return "stun:" + server.LocalAddr().String(), answers, func() {
+		t.Helper()
+		require.NoError(t, server.Close())
+		<-answered
+	}
 }
 
 // torn is a signal that loses, repeats and delays, and fails for a while.

@@ -97,17 +97,22 @@ func TestAMatchGoesOnWhenItsRelayDiesAndThereIsADirectPath(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			needRouters(t)
-			w := newWorld(t, [2]router{cone, cone})
-			w.block()
-			m := newMatch(w, long)
-			require.Equal(t, []bool{true, true}, relayed(m.at(event)))
-			die(m)
-			w.unblock()
-			last := m.end()
-			require.Equal(t, []bool{false, false}, relayed(last))
-			require.LessOrEqual(t, tell(t, last), most)
+			outlivesRelay(t, newWorld(t, [2]router{cone, cone}), die)
 		})
 	}
+}
+
+// outlivesRelay plays a match whose relay dies as routers let through what they did not.
+func outlivesRelay(t *testing.T, w *world, die func(*match)) {
+	t.Helper()
+	w.block()
+	m := newMatch(w, long)
+	require.Equal(t, []bool{true, true}, relayed(m.at(event)))
+	die(m)
+	w.unblock()
+	last := m.end()
+	require.Equal(t, []bool{false, false}, relayed(last))
+	require.LessOrEqual(t, tell(t, last), most)
 }
 
 // As over UDP. What the relay says no more does not look as if a line were broken: the connections stay.
@@ -122,14 +127,7 @@ func TestAMatchGoesOnWhenItsRelayOverAStreamDies(t *testing.T) {
 				needRouters(t)
 				w := newWorld(t, [2]router{cone, cone})
 				w.over, w.certificate = over, certify(t)
-				w.block()
-				m := newMatch(w, long)
-				require.Equal(t, []bool{true, true}, relayed(m.at(event)))
-				die(m)
-				w.unblock()
-				last := m.end()
-				require.Equal(t, []bool{false, false}, relayed(last))
-				require.LessOrEqual(t, tell(t, last), most)
+				outlivesRelay(t, w, die)
 			})
 		}
 	}
