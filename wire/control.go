@@ -21,11 +21,12 @@ const (
 	MaxText       = 256         // bytes of a Leave's text
 	MaxDelayTicks = MaxRunTicks // ticks of input delay
 	MaxMessage    = 1024        // bytes of a Message's data
+	MaxEvidence   = 1024        // bytes of an Evidence's data
 )
 
 // Control is a message of the reliable channel, as a value: a [Hello], [Start],
-// [Finish], [Leave], [Disagree] or [Message], one about views ([Accuse] and those beside
-// it), or one of a transfer ([TransferOffer] and those beside it) or of a feed ([Watch],
+// [Finish], [Leave], [Disagree], [Evidence] or [Message], one about views ([Accuse] and those
+// beside it), or one of a transfer ([TransferOffer] and those beside it) or of a feed ([Watch],
 // [Feed] and [Status]), or of a join ([Apply] and [Welcome]).
 type Control interface{ control() }
 
@@ -96,6 +97,16 @@ type Disagree struct {
 	Sum uint64
 }
 
+// Evidence is what two peers whose fingerprints differ tell each other to find out where
+// their states do.
+type Evidence struct {
+	// Tick is that of the Disagree which it is about.
+	Tick driftback.Tick
+	// Data means what package dispute says it means: at most MaxEvidence bytes. Without any
+	// it says that its sender knows all that it can know, and has told all that it has to.
+	Data []byte
+}
+
 // Message is something that the sender's game says to the other's, and belongs to
 // no match. Without data it only says what has been taken.
 type Message struct {
@@ -114,6 +125,7 @@ func (Start) control()    {}
 func (Finish) control()   {}
 func (Leave) control()    {}
 func (Disagree) control() {}
+func (Evidence) control() {}
 func (Message) control()  {}
 
 // VersionError means that the other side speaks another version of the format.
@@ -134,6 +146,8 @@ const (
 	kindLeave
 	kindDisagree
 	kindMessage
+
+	kindEvidence = 24 // after those of views, transfers, feeds and joins
 )
 
 // helloMagic follows a Hello's first byte, and the version follows it.
@@ -167,6 +181,10 @@ func AppendControl(b []byte, c Control) ([]byte, error) {
 		w.b = append(w.b, kindDisagree)
 		w.tick(c.Tick)
 		w.uint64(c.Sum)
+	case Evidence:
+		w.b = append(w.b, kindEvidence)
+		w.tick(c.Tick)
+		w.data(c.Data, MaxEvidence)
 	case Message:
 		w.message(&c)
 	default:
@@ -219,18 +237,22 @@ func (w *writer) delays(list []Delay) {
 }
 
 func (w *writer) message(m *Message) {
-	if len(m.Data) > MaxMessage {
-		w.refuse("the data has %d bytes, and at most %d are allowed", len(m.Data), MaxMessage)
-		return
-	}
 	w.b = append(w.b, kindMessage)
 	w.number("the number of messages taken", m.Taken, MaxTaken)
-	w.uvarint(uint64(len(m.Data)))
-	w.b = append(w.b, m.Data...)
+	w.data(m.Data, MaxMessage)
+}
+
+func (w *writer) data(b []byte, limit int) {
+	if len(b) > limit {
+		w.refuse("the data has %d bytes, and at most %d are allowed", len(b), limit)
+		return
+	}
+	w.uvarint(uint64(len(b)))
+	w.b = append(w.b, b...)
 }
 
 // ParseControl reads a control message that is the whole of b and returns it as a
-// value. It keeps nothing of b, but for the bytes of a [Message] and a [TransferChunk]. An error wraps [ErrMalformed], or is a
+// value. It keeps nothing of b, but for the bytes of a [Message], an [Evidence] and a [TransferChunk]. An error wraps [ErrMalformed], or is a
 // [*VersionError] when b is a Hello of another version.
 func ParseControl(b []byte) (Control, error) {
 	r := reader{b: b}
@@ -264,11 +286,9 @@ func (r *reader) control() Control {
 	case kindDisagree:
 		return Disagree{Tick: r.tick(), Sum: r.uint64()}
 	case kindMessage:
-		m := Message{Taken: r.number("the number of messages taken", MaxTaken)}
-		if n := int(r.number("the length of the data", MaxMessage)); n > 0 {
-			m.Data = r.take(n)
-		}
-		return m
+		return Message{Taken: r.number("the number of messages taken", MaxTaken), Data: r.data(MaxMessage)}
+	case kindEvidence:
+		return Evidence{Tick: r.tick(), Data: r.data(MaxEvidence)}
 	case kindTransferOffer, kindTransferTake, kindTransferChunk, kindTransferAck, kindTransferEnd, kindTransferStop:
 		return r.transfer(kind)
 	case kindWatch, kindFeed, kindStatus:
@@ -326,6 +346,14 @@ func (r *reader) delays() (list []Delay) {
 		last = int(d.Participant)
 	}
 	return list
+}
+
+// data returns bytes that are borrowed, or nil if there are none.
+func (r *reader) data(limit int) []byte {
+	if n := int(r.number("the length of the data", uint64(limit))); n > 0 {
+		return r.take(n)
+	}
+	return nil
 }
 
 func bit(set bool) byte {

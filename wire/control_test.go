@@ -49,6 +49,10 @@ func TestAControlMessageIsRefusedByName(t *testing.T) {
 		"a start with a state it does not say": {"02 00" + sum + sum + sum, "8 bytes follow the end"},
 		"a finish past the last tick":          {"03 00 81 80 80 80 80 80 80 80 40", "a tick is 4611686018427387905"},
 		"a message of 1,025 bytes":             {"06 00 81 08" + strings.Repeat("00", 1025), "the length of the data is 1025, and at most 1024 is allowed"},
+		"evidence of 1,025 bytes":              {"18 00 81 08" + strings.Repeat("00", 1025), "the length of the data is 1025, and at most 1024 is allowed"},
+		"evidence cut short":                   {"18 00 03 61 62", "cut short: 3 bytes are needed and 2 are left"},
+		"evidence with something behind it":    {"18 00 01 61 62", "1 bytes follow the end"},
+		"evidence past the last tick":          {"18 81 80 80 80 80 80 80 80 40 00", "a tick is 4611686018427387905"},
 		"a message cut short":                  {"06 00 03 61 62", "cut short: 3 bytes are needed and 2 are left"},
 		"a message with something behind it":   {"06 00 01 61 62", ""},
 		"a message that took more than can be": {"06 81 80 80 80 80 80 80 80 40 00", "the number of messages taken is 4611686018427387905"},
@@ -101,6 +105,8 @@ func TestAControlMessageBeyondABoundIsNotAppended(t *testing.T) {
 		"too long a text":           {wire.Leave{Text: strings.Repeat("t", 257)}, "the text has 257 bytes, and at most 256 are allowed"},
 		"a leave past every tick":   {wire.Leave{Tick: wire.MaxTick + 1}, "tick 4611686018427387905 is not between"},
 		"too long a message":        {wire.Message{Data: make([]byte, 1025)}, "the data has 1025 bytes, and at most 1024 are allowed"},
+		"too much evidence":         {wire.Evidence{Data: make([]byte, 1025)}, "the data has 1025 bytes, and at most 1024 are allowed"},
+		"evidence of no tick":       {wire.Evidence{Tick: -1}, "tick"},
 		"too many messages taken":   {wire.Message{Taken: 1<<62 + 1}, "the number of messages taken is 4611686018427387905"},
 		"a disagreement nowhere":    {wire.Disagree{Tick: -5}, "tick -5 is not between"},
 	} {
@@ -122,7 +128,7 @@ func TestAnyControlMessageComesBackAsItWent(t *testing.T) {
 		if !has {
 			sum = 0
 		}
-		switch rapid.IntRange(0, 5).Draw(t, "kind") {
+		switch rapid.IntRange(0, 6).Draw(t, "kind") {
 		case 0:
 			h := wire.Hello{Match: rapid.Uint64().Draw(t, "match"), Nonce: sum}
 			for i := range rapid.IntRange(0, wire.MaxSettings).Draw(t, "settings") {
@@ -147,6 +153,12 @@ func TestAnyControlMessageComesBackAsItWent(t *testing.T) {
 				m.Data = rapid.SliceOfN(rapid.Byte(), 1, wire.MaxMessage).Draw(t, "data")
 			}
 			c = m
+		case 6:
+			e := wire.Evidence{Tick: tick}
+			if has {
+				e.Data = rapid.SliceOfN(rapid.Byte(), 1, wire.MaxEvidence).Draw(t, "data")
+			}
+			c = e
 		}
 		b, err := wire.AppendControl(nil, c)
 		require.NoError(t, err)

@@ -57,6 +57,8 @@ func decodeByDocument(b []byte, stride int) (text string, err error) {
 		d.feed(kind)
 	case kind >= 22 && kind <= 23:
 		d.join(kind)
+	case kind == 24:
+		d.line("evidence tick %d data [%x]", d.tick(), d.bytes(d.small(1024)))
 	case kind >= 0x80 && kind <= 0xff:
 		d.packet(kind, stride)
 	default:

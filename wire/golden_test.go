@@ -207,6 +207,8 @@ func describeControl(c wire.Control) string {
 		return fmt.Sprintf("leave reason %d tick %d text %q\n", c.Reason, c.Tick, c.Text)
 	case wire.Disagree:
 		return fmt.Sprintf("disagree tick %d sum %016x\n", c.Tick, c.Sum)
+	case wire.Evidence:
+		return fmt.Sprintf("evidence tick %d data [%x]\n", c.Tick, c.Data)
 	case wire.Message:
 		return fmt.Sprintf("message taken %d data [%x]\n", c.Taken, c.Data)
 	}

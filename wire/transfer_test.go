@@ -105,7 +105,7 @@ func TestATransferMessageIsRefusedByName(t *testing.T) {
 		"an end cut short":                {"11" + id + "00", "cut short"},
 		"a stop without a reason":         {"12" + id, "cut short"},
 		"a stop with two":                 {"12" + id + "00 00", "1 bytes follow the end"},
-		"a kind beyond these":             {"18" + id, "a control message of kind 24, which does not exist"},
+		"a kind beyond these":             {"19" + id, "a control message of kind 25, which does not exist"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := unhex(t, c.bytes)
