@@ -79,6 +79,11 @@ type Config struct {
 	// and plays on from a tick that the members agree on. Two peers wait for each other for
 	// RejoinGrace. It needs PlayOn and fingerprints, and must be alike on every peer.
 	Rejoin bool
+	// Evidence: the owner gives and takes evidence when fingerprints differ, so that a match ends
+	// only when [Mesh.Settle] has been called here and there, or five seconds after the difference
+	// was found. Where one peer gives none, the others wait for that long. There is none through a
+	// relay.
+	Evidence bool
 	// Valid reports whether the bytes, of length Stride, are an input that the game
 	// knows. Nil knows all.
 	Valid func(in []byte) bool

@@ -79,6 +79,8 @@ func (m *Mesh) receiveControl(l *link, b []byte) {
 		m.receiveLeave(l, c)
 	case wire.Disagree:
 		m.receiveDisagree(l, c)
+	case wire.Evidence:
+		m.receiveEvidence(l, c)
 	case wire.Accuse:
 		m.receiveAccuse(l, c)
 	case wire.Prepare:
@@ -129,6 +131,7 @@ func (m *Mesh) sendOwed() {
 			m.pay(l, owesStart, func() wire.Control { return m.start.msg })
 		}
 		m.pay(l, owesDisagree, func() wire.Control { return m.dispute.msg() })
+		m.pay(l, owesSettled, func() wire.Control { return wire.Evidence{Tick: l.disagree.Tick} })
 		m.pay(l, owesFinish, func() wire.Control { return m.finish.msg })
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // maxDispute is how long a peer that found a disagreement waits for the other to
-// have found it too.
+// have found it too, and for both to know in what they differ.
 const maxDispute = 5 * time.Second
 
 // dispute is a disagreement that both sides have to have seen.
@@ -48,7 +48,9 @@ func (m *Mesh) receiveDisagree(l *link, d wire.Disagree) {
 		m.disagreesWithRelay(l, d)
 		return
 	}
-	l.disagreed = true
+	if !l.disagreed {
+		l.disagreed, l.disagree = true, d
+	}
 	if m.dispute.open {
 		m.settleDispute()
 		return
@@ -64,16 +66,44 @@ func (m *Mesh) receiveDisagree(l *link, d wire.Disagree) {
 
 func (m *Mesh) settleDispute() {
 	for i := range m.links {
-		if l := &m.links[i]; l.peer == m.dispute.err.Peer && (!l.disagreed || l.owed&owesDisagree != 0 && l.up) {
+		if !m.settledWith(&m.links[i]) {
 			return
 		}
 	}
 	m.endDispute()
 }
 
+// settledWith reports whether a dispute waits for nothing between this peer and another: what each
+// has found is known to both, and in what they differ as far as that can be known.
+func (m *Mesh) settledWith(l *link) bool {
+	e := &l.evidence
+	switch {
+	case e.gone:
+		return true
+	case l.peer == m.dispute.err.Peer && (!l.disagreed || l.owed&owesDisagree != 0 && l.up):
+		return false
+	case !m.explains(l):
+		return true // it is of the same mind, or there is nothing to find out
+	case !l.up:
+		return e.settled
+	}
+	return e.settled && e.over && l.owed&owesSettled == 0
+}
+
 func (m *Mesh) endDispute() {
 	err := m.dispute.err
 	m.end(&err, wire.Leave{Reason: LeaveHalted, Text: fmt.Sprintf("the states differ as tick %d begins", err.Tick)})
+}
+
+// leavesDispute takes that a peer leaves while a dispute is open: because of that, and it may be the
+// only witness. Others may have evidence yet.
+func (m *Mesh) leavesDispute(l *link) {
+	if !m.cfg.Evidence || m.relayed() {
+		m.endDispute()
+		return
+	}
+	l.evidence.gone = true
+	m.settleDispute()
 }
 
 // judgeDispute ends a dispute when it is settled or has lasted too long.

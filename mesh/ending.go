@@ -159,7 +159,7 @@ func (m *Mesh) receiveLeave(l *link, leave wire.Leave) {
 		return // a process that has come in its place is not in the match, and cannot end it
 	}
 	if m.dispute.open {
-		m.endDispute() // it leaves because of that, or takes the only witness away
+		m.leavesDispute(l)
 		return
 	}
 	told := Told(l.peer, leave)

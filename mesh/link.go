@@ -21,8 +21,10 @@ type link struct {
 	finished bool        // it has confirmed the last tick
 	finish   wire.Finish
 	left     bool // it has finished and gone
-	// disagreed: it has said what it found to differ.
+	// disagreed: it has said what it found to differ, which is disagree.
 	disagreed bool
+	disagree  wire.Disagree
+	evidence  evidence
 
 	past  matchOf    // the newest it was in before this one, as far as is known
 	next  *nextMatch // what it has said about the one after this
@@ -61,6 +63,7 @@ const (
 	owesStart
 	owesFinish
 	owesDisagree
+	owesSettled
 	owesLeave
 )
 

@@ -185,6 +185,7 @@ func (m *Mesh) Poll(now time.Duration) {
 	}
 	for i := range m.links {
 		m.links[i].silence += passed
+		m.links[i].evidence.sent = 0
 	}
 	drain := maxDrain
 	if m.cfg.Buggify.Fires(buggify.OneMessage) {
@@ -238,6 +239,9 @@ func (m *Mesh) receive(msg transport.Message) {
 		}
 		if m.dispute.open {
 			l.owed |= owesDisagree
+			l.disagreed = l.disagreed && !m.cfg.Evidence // it says so again, and evidence after that
+			l.owed &^= owesSettled
+			l.evidence.again()
 		}
 		if m.phase != Ended {
 			m.hear(l)

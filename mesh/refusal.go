@@ -24,21 +24,23 @@ const (
 	BadAck
 	// FarFingerprint: a fingerprint too far ahead of what this peer can compare.
 	FarFingerprint
-	// Flood: a game's message beyond those that may be on their way at once.
+	// Flood: a game's message, or a piece of evidence, beyond those that may be on their way at once.
 	Flood
 	// CutOff: the message came from a peer that has been cut.
 	CutOff
 	// BadVote: a message about views that no member would send.
 	BadVote
+	// BadEvidence: evidence about nothing that is disputed with its sender, or after its last.
+	BadEvidence
 
 	// Refusals is the number of reasons.
-	Refusals = int(BadVote) + 1
+	Refusals = int(BadEvidence) + 1
 )
 
 var refusalNames = [Refusals]string{
 	"malformed", "from a stranger", "of another match", "too early", "not the owner's",
 	"too far ahead", "not a valid input", "a false acknowledgement", "a fingerprint too far ahead",
-	"one message too many", "from a peer that was cut", "not a vote",
+	"one message too many", "from a peer that was cut", "not a vote", "evidence of nothing",
 }
 
 // String returns the reason as a few lower-case words.
