@@ -206,7 +206,7 @@ func TestEvidenceBeginsAnewWhenTheLinkComesBack(t *testing.T) {
 	a, b := m.seats[0], m.seats[1]
 	require.True(t, a.mesh.SendEvidence(1, []byte("lost")))
 	a.mesh.links[0].evidence.over = true // as it had told before
-	a.inbox, b.inbox = nil, nil // they were on their way
+	a.inbox, b.inbox = nil, nil          // they were on their way
 	a.down(b, "a cable")
 	b.down(a, "a cable")
 	m.turns(2)
