@@ -47,6 +47,10 @@ var floors = map[string]floor{
 	"feed":        {clockless: true, imports: []string{"", "wire", "transport", "transfer", "mesh"}},
 	"relay":       {clockless: true, imports: []string{"", "wire", "transport", "mesh"}},
 	"pacing":      {clockless: true},
+	"dispute":     {clockless: true, imports: []string{""}},
+	// What a desync leaves behind, and its command line.
+	"desync":         {clockless: true, imports: []string{"", "layout", "fingerprint", "wire", "dispute"}},
+	"desync/command": {imports: []string{"", "fingerprint", "dispute", "desync", "wire", "internal/cmdline"}},
 	"session": {clockless: true, imports: []string{
 		"", "feed", "layout", "inputlog", "snapshot", "fingerprint", "rewind", "pacing", "buggify", "wire", "mesh", "transport", "transfer",
 	}},
