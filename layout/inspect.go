@@ -6,7 +6,7 @@ import (
 )
 
 // The one NaN of either size, and what marks infinities and NaNs: an exponent of
-// ones. A word of two float32s is looked at as two at once.
+// ones. A word of two float32s is looked at as two at once: see sweep.
 const (
 	nan32 uint32 = 0x7fc00000
 	nan64 uint64 = 0x7ff8000000000000
@@ -55,58 +55,45 @@ func inspectBools(b []byte) int {
 	return -1
 }
 
+// Of floats the last at fault is found first: see sweep.
 func inspectFloat32s(m mode, b []byte) int {
-	for i := 0; i < len(b); i += 4 {
-		// Adding the lowest bit of an exponent of ones carries into the sign's place,
-		// so a step of 32 bytes without NaN or infinity is told apart by one branch.
-		for ; i+32 <= len(b); i += 32 {
-			c := b[i : i+32 : i+32]
-			any := binary.LittleEndian.Uint64(c)&infs32 + last32
-			any |= binary.LittleEndian.Uint64(c[8:])&infs32 + last32
-			any |= binary.LittleEndian.Uint64(c[16:])&infs32 + last32
-			any |= binary.LittleEndian.Uint64(c[24:])&infs32 + last32
-			if any&signs != 0 {
-				break
+	for end := len(b); end > 0; {
+		if end >= stride {
+			end = sweep(b[:end], infs32, last32)
+		}
+		from := max(end-stride, 0)
+		for ; end > from; end -= 4 {
+			unit := b[end-4 : end]
+			bits := binary.LittleEndian.Uint32(unit)
+			if bits&^(1<<31) <= inf32 || bits == nan32 {
+				continue
 			}
+			if m == check {
+				return end - 4
+			}
+			binary.LittleEndian.PutUint32(unit, nan32)
 		}
-		if i == len(b) {
-			break
-		}
-		bits := binary.LittleEndian.Uint32(b[i:])
-		if bits&^(1<<31) <= inf32 || bits == nan32 {
-			continue
-		}
-		if m == check {
-			return i
-		}
-		binary.LittleEndian.PutUint32(b[i:], nan32)
 	}
 	return -1
 }
 
 func inspectFloat64s(m mode, b []byte) int {
-	for i := 0; i < len(b); i += 8 {
-		for ; i+32 <= len(b); i += 32 {
-			c := b[i : i+32 : i+32]
-			any := binary.LittleEndian.Uint64(c)&inf64 + last64
-			any |= binary.LittleEndian.Uint64(c[8:])&inf64 + last64
-			any |= binary.LittleEndian.Uint64(c[16:])&inf64 + last64
-			any |= binary.LittleEndian.Uint64(c[24:])&inf64 + last64
-			if any&signs != 0 {
-				break
+	for end := len(b); end > 0; {
+		if end >= stride {
+			end = sweep(b[:end], inf64, last64)
+		}
+		from := max(end-stride, 0)
+		for ; end > from; end -= 8 {
+			unit := b[end-8 : end]
+			bits := binary.LittleEndian.Uint64(unit)
+			if bits&^(1<<63) <= inf64 || bits == nan64 {
+				continue
 			}
+			if m == check {
+				return end - 8
+			}
+			binary.LittleEndian.PutUint64(unit, nan64)
 		}
-		if i == len(b) {
-			break
-		}
-		bits := binary.LittleEndian.Uint64(b[i:])
-		if bits&^(1<<63) <= inf64 || bits == nan64 {
-			continue
-		}
-		if m == check {
-			return i
-		}
-		binary.LittleEndian.PutUint64(b[i:], nan64)
 	}
 	return -1
 }
