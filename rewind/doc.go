@@ -19,7 +19,7 @@
 // the loop then returns [ErrRunning] and does nothing. A step that panics leaves a
 // world that is half one tick and half the next; the panic passes through the loop
 // to its caller, and if that recovers it, the loop is over: the same methods
-// return ErrRunning for ever. The same holds for who is lent a world by [Loop.Lend].
+// return ErrRunning for ever. The same holds for who is lent a world by [Loop.Lend] or [Loop.Apart].
 //
 // # Goroutines
 //

@@ -69,7 +69,7 @@ func methods(l *loop) map[string]error {
 	return map[string]error{
 		"Settle": settle, "Advance": advance, "Reconcile": reconcile,
 		"Supply": l.Supply(0, 0, 1), "RewindTo": l.RewindTo(0), "Snapshot": l.Snapshot(0, &w),
-		"Lend": l.Lend(0, func(*world) {}), "Redo": l.Redo(0),
+		"Lend": l.Lend(0, func(*world) {}), "Apart": l.Apart(func(*world) {}), "Redo": l.Redo(0),
 	}
 }
 
