@@ -45,6 +45,13 @@ type Disagreement struct {
 	Round int
 }
 
+// Disputed returns the disagreement that this peer has found, after the end too; ok is false if it has
+// found none. The other one need not know of it yet.
+func (m *Mesh) Disputed() (d Disagreement, ok bool) {
+	e := &m.dispute.err
+	return Disagreement{Peer: e.Peer, Tick: e.Tick, Ours: e.Ours, Theirs: e.Theirs}, m.dispute.open
+}
+
 // Disagreements appends to dst those about which evidence is exchanged, by peer. It says so
 // after the end too, for which see [Mesh.NextEvidence].
 func (m *Mesh) Disagreements(dst []Disagreement) []Disagreement {

@@ -72,7 +72,7 @@ func (m *Lockstep[S, I]) meshConfig() mesh.Config {
 		Match: c.Match, Settings: m.settings(), Nonce: c.Nonce,
 		PeerTimeout: c.PeerTimeout, RejoinGrace: c.RejoinGrace, JoinTimeout: c.JoinTimeout,
 		PlayOn: c.WhenLost == PlayOn, Rejoin: c.Rejoin,
-		Valid: m.valid, ValidEntry: m.mayPause, Outside: m.outside(), Buggify: c.Buggify,
+		Valid: m.valid, ValidEntry: m.mayPause, Outside: m.outside(), Evidence: c.FingerprintEvery != None, Buggify: c.Buggify,
 	}
 }
 
@@ -123,8 +123,14 @@ func (m *Lockstep[S, I]) beginAt(b *beginning[S]) (err error) {
 	for _, peer := range m.mesh.Peers() {
 		m.peerStats = append(m.peerStats, PeerStats{Peer: peer})
 	}
-	if err := m.letWatch(b.archive); err != nil {
+	if err := m.keepPast(b.archive); err != nil {
 		return err
+	}
+	if err := m.letWatch(); err != nil {
+		return err
+	}
+	if b.tick > 0 {
+		m.keep(b.tick, b.state, b.control)
 	}
 	return m.pace.init(c.TickRate, c.window(), len(m.peerStats))
 }

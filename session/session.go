@@ -32,6 +32,8 @@ type Lockstep[S any, I comparable] struct {
 	finished bool             // Finish has been told to the mesh
 	err      error
 
+	past     past
+	inquiry  inquiry[S, I]
 	watchers *watchers[S] // nil: nobody may watch
 
 	controls controls
@@ -87,21 +89,6 @@ func (m *Lockstep[S, I]) Root(t driftback.Tick) (sum fingerprint.Sum, ok bool) {
 	return fingerprint.Sum(v), ok
 }
 
-// DesyncState copies into into the state whose fingerprint is the Ours of the
-// [*DesyncError] that ended the match; ok is false when it did not end so. Given the
-// other peer's too, Diff of package fingerprint names the fields that differ. What
-// Config.Save leaves out stays in into as it is: begin with a copy of the start state.
-func (m *Lockstep[S, I]) DesyncState(into *S) (t driftback.Tick, ok bool) {
-	var desync *DesyncError
-	if !errors.As(m.err, &desync) {
-		return 0, false
-	}
-	if desync.Tick == m.loop.Next() {
-		return desync.Tick, m.loop.Snapshot(desync.Tick, into) == nil
-	}
-	return desync.Tick, m.kept.load(desync.Tick, into)
-}
-
 // Tick handles what has arrived, re-simulates if a guess was wrong, runs the next
 // tick if the prediction window allows, and sends what is due. It never blocks.
 //
@@ -149,6 +136,7 @@ func (m *Lockstep[S, I]) turn(now time.Duration, local []I) (Result, error) {
 		}
 	}
 	m.feed(now)
+	m.inquire()
 	m.mesh.Flush()
 	return m.conclude(), m.err
 }
@@ -165,7 +153,7 @@ func (m *Lockstep[S, I]) begin() {
 		m.cfg.Start(m.mesh.Seed(), m.loop.State())
 	}
 	sum, hasSum := m.sum(m.loop.State())
-	if m.err == nil {
+	if m.keep(0, m.loop.State(), Control{Speed: NormalSpeed}); m.err == nil {
 		m.check(m.mesh.Begin(sum, hasSum))
 		m.watchers.startsFrom(sum, hasSum)
 	}
@@ -322,16 +310,23 @@ func (m *Lockstep[S, I]) fingerprintDue() {
 // fingerprint takes the fingerprint of the due tick that state begins.
 func (m *Lockstep[S, I]) fingerprint(state *S) {
 	t, _ := m.mesh.Due()
-	// Without another peer nobody will disagree.
-	if len(m.peerStats) > 0 {
-		if err := m.kept.save(t, state); err != nil {
-			m.check(fmt.Errorf("%w: the state of tick %d: %w", ErrState, t, err))
-			return
-		}
+	control, _ := m.ControlAt(t)
+	if m.keep(t, state, control); m.err != nil {
+		return
 	}
 	sum, _ := m.sum(state)
 	m.check(m.mesh.Fingerprint(t, sum))
 	m.giveState(t, state, sum)
+}
+
+// keep puts a state away that may have to be shown, or to be run on from, when peers differ.
+func (m *Lockstep[S, I]) keep(t driftback.Tick, state *S, control Control) {
+	if len(m.peerStats) == 0 || m.hasher == nil {
+		return // without another peer nobody will disagree
+	}
+	if err := m.kept.save(t, state, control); err != nil {
+		m.check(fmt.Errorf("%w: the state of tick %d: %w", ErrState, t, err))
+	}
 }
 
 // sum returns a state's fingerprint, if there are any. Where the state's own

@@ -14,14 +14,11 @@ import (
 
 // watchers are those who watch this peer's match.
 type watchers[S any] struct {
-	feeder  *feed.Feeder
-	archive *feed.Archive
-	bytes   stateBytes[S]
-	start   uint64 // the start state's fingerprint
-	hasSum  bool
-	begun   bool
-	summed  driftback.Tick     // the newest due tick whose fingerprint is in the archive
-	status  []driftback.Status // by participant: who is behind its newest input in the archive
+	feeder *feed.Feeder
+	bytes  stateBytes[S]
+	start  uint64 // the start state's fingerprint
+	hasSum bool
+	begun  bool
 }
 
 // feeds reports whether anybody may be fed: to watch, or to come back.
@@ -35,25 +32,15 @@ func (m *Lockstep[S, I]) outside() func(msg transport.Message) {
 	return func(msg transport.Message) { m.watchers.feeder.Receive(msg) }
 }
 
-// letWatch makes ready for watchers, if there may be any. before has what is known of the
-// ticks before this peer's first; nil: there are none.
-func (m *Lockstep[S, I]) letWatch(before *feed.Archive) (err error) {
+// letWatch makes ready for watchers, if there may be any.
+func (m *Lockstep[S, I]) letWatch() (err error) {
 	if !m.cfg.feeds() {
 		return nil
 	}
-	w := &watchers[S]{archive: before, status: make([]driftback.Status, len(m.cfg.Players))}
-	can := false
+	w, can := &watchers[S]{}, false
 	if w.bytes, can = newStateBytes[S](); can && m.hasher != nil {
 		w.bytes.ready(m.loop.State())
 	}
-	if before == nil {
-		w.archive, err = feed.NewArchive(len(m.cfg.Players), m.inputs.Size(), m.cfg.History, max(m.cfg.FingerprintEvery, 0))
-		if err != nil {
-			return fmt.Errorf("session: History is %d ticks: %w", m.cfg.History, err)
-		}
-	}
-	w.summed = w.archive.SumsEnd()
-	w.archive.Statuses(w.archive.End()-1, w.status)
 	returning := wire.Peers(0)
 	if m.cfg.Rejoin {
 		for _, peer := range m.mesh.Peers() {
@@ -61,7 +48,7 @@ func (m *Lockstep[S, I]) letWatch(before *feed.Archive) (err error) {
 		}
 	}
 	w.feeder, err = feed.NewFeeder(feed.FeederConfig{
-		Transport: m.cfg.Transport, Hello: m.mesh.Hello(), Archive: w.archive,
+		Transport: m.cfg.Transport, Hello: m.mesh.Hello(), Archive: m.past.archive,
 		Most: m.cfg.MaxWatchers, Players: returning, Rate: m.cfg.WatchRate, Timeout: max(m.cfg.PeerTimeout, 0),
 		CanGive: can && m.hasher != nil, Refuse: m.mesh.Refuse, Note: m.mesh.Note,
 	})
@@ -75,41 +62,21 @@ func (w *watchers[S]) startsFrom(sum uint64, hasSum bool) {
 	}
 }
 
-// feed gives watchers what has become final: ticks that this peer has run, so that where
-// the match is to end can still be said.
+// feed gives watchers what has become final.
 func (m *Lockstep[S, I]) feed(now time.Duration) {
 	w := m.watchers
-	if w == nil || m.err != nil || m.mesh.Phase() == mesh.Ended {
+	if m.err != nil || m.mesh.Phase() == mesh.Ended {
 		return
 	}
 	if m.mesh.Phase() == mesh.Playing {
-		if !w.begun {
+		if w != nil && !w.begun {
 			w.begun = true
 			w.feeder.Begin(m.mesh.Seed(), w.start, w.hasSum)
 		}
 		m.archive()
 	}
-	w.feeder.Poll(now, m.mesh.Agreed())
-}
-
-func (m *Lockstep[S, I]) archive() {
-	a := m.watchers.archive
-	for t := a.End(); t < m.final(); t++ {
-		for p := range m.cfg.Players {
-			p := driftback.Participant(p)
-			if now := m.mesh.Status(p, t); now != m.watchers.status[p] && a.PutStatus(p, t, now) {
-				m.watchers.status[p] = now
-			}
-			a.Put(p, m.mesh.Input(p, t), m.mesh.Entry(p, t))
-		}
-		a.Next()
-	}
-	every := driftback.Tick(m.cfg.FingerprintEvery)
-	for agreed := m.mesh.Agreed(); m.watchers.summed < agreed; {
-		m.watchers.summed += every
-		if sum, ok := m.mesh.Root(m.watchers.summed); ok {
-			a.PutSum(m.watchers.summed, sum)
-		}
+	if w != nil {
+		w.feeder.Poll(now, m.mesh.Agreed())
 	}
 }
 

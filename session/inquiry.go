@@ -1,0 +1,172 @@
+package session
+
+import (
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/dispute"
+	"github.com/driftback/driftback/mesh"
+)
+
+// inquiry is how peers whose fingerprints differ find out where their states began to: each runs the
+// ticks since they last agreed once more, and then tells the others what it has come to. It lasts for as long as
+// the mesh's dispute does, in which nothing advances, and leaves the world as it is.
+type inquiry[S any, I comparable] struct {
+	open bool
+	// agreed is the compared tick before found, at which the two differ, where this peer's fingerprint is ours.
+	agreed, found driftback.Tick
+	ours          uint64
+	anew          anew[S, I]
+	retracing     bool // the step is being run for this
+
+	disagreements []mesh.Disagreement
+	parleys       []parley
+	state         []byte // of tick at, for package dispute
+	at            driftback.Tick
+}
+
+// parley is what is found out together with one peer.
+type parley struct {
+	mesh.Disagreement
+	search  *dispute.Search
+	before  *dispute.Search // the one that a link has cut short, if that knows more
+	unsent  []byte          // a message for which there was no room; nil: none
+	settled bool
+}
+
+// inquires reports whether this peer is to find out why fingerprints differ, should they.
+func (m *Lockstep[S, I]) inquires() bool {
+	return m.hasher != nil && len(m.peerStats) > 0 && m.cfg.Relay == 0
+}
+
+// inquire goes on with what there is to find out.
+func (m *Lockstep[S, I]) inquire() {
+	q := &m.inquiry
+	if m.err != nil || !m.beginInquiry() || m.mesh.Phase() != mesh.Playing || !m.runAnew() {
+		return
+	}
+	q.disagreements = m.mesh.Disagreements(q.disagreements[:0])
+	for _, d := range q.disagreements {
+		m.talk(m.parleyWith(d))
+	}
+}
+
+// beginInquiry begins it if there is a dispute, and reports whether there is.
+func (m *Lockstep[S, I]) beginInquiry() (open bool) {
+	q := &m.inquiry
+	d, open := m.mesh.Disputed()
+	if !open || q.open || !m.inquires() {
+		return q.open
+	}
+	every := driftback.Tick(m.cfg.FingerprintEvery)
+	q.open, q.found, q.ours = true, d.Tick, d.Ours
+	q.agreed = (d.Tick - 1) / every * every
+	m.beginAnew(q.agreed, q.found)
+	return true
+}
+
+// parleyWith returns the one about a disagreement. Where the link has been down it begins anew.
+func (m *Lockstep[S, I]) parleyWith(d mesh.Disagreement) *parley {
+	q := &m.inquiry
+	var p *parley
+	for i := range q.parleys {
+		if q.parleys[i].Peer == d.Peer {
+			p = &q.parleys[i]
+		}
+	}
+	switch {
+	case p == nil:
+		q.parleys = append(q.parleys, parley{})
+		p = &q.parleys[len(q.parleys)-1]
+	case p.Round == d.Round:
+		return p
+	case p.before == nil || p.search.Done():
+		p.before = p.search
+	}
+	*p = parley{Disagreement: d, before: p.before, search: dispute.New(q.agreed, q.found, q.anew.repeats, (*witness[S, I])(m))}
+	return p
+}
+
+// talk takes what has come from a peer, and sends what there is to say.
+func (m *Lockstep[S, I]) talk(p *parley) {
+	m.say(p)
+	for m.hearOne(p) {
+		m.say(p)
+	}
+	if p.search.Done() && p.unsent == nil && !p.settled {
+		p.settled = true
+		m.mesh.Settle(p.Peer)
+	}
+}
+
+// say sends as much as there is room for.
+func (m *Lockstep[S, I]) say(p *parley) {
+	for {
+		if p.unsent == nil {
+			b, ok := p.search.Next(nil)
+			if !ok {
+				return
+			}
+			p.unsent = b
+		}
+		if !m.mesh.SendEvidence(p.Peer, p.unsent) {
+			return
+		}
+		p.unsent = nil
+	}
+}
+
+// hearOne takes one message of a peer's, and reports whether there was one. One that is ill ends the
+// search with what is known.
+func (m *Lockstep[S, I]) hearOne(p *parley) bool {
+	b, ok := m.mesh.NextEvidence(p.Peer)
+	if ok && !p.search.Done() && p.search.Take(b) != nil {
+		p.unsent = nil
+	}
+	return ok
+}
+
+// concludeInquiry takes what has come before the match ended, and returns what is known about the states of this
+// peer and another.
+func (m *Lockstep[S, I]) concludeInquiry(with driftback.Peer) (f dispute.Finding) {
+	q := &m.inquiry
+	m.beginInquiry()
+	if !q.open {
+		return f
+	}
+	m.runAnew()
+	q.disagreements = m.mesh.Disagreements(q.disagreements[:0])
+	for _, d := range q.disagreements {
+		if d.Peer != with || !q.anew.over {
+			continue
+		}
+		p := m.parleyWith(d)
+		for m.hearOne(p) {
+			for _, ok := p.search.Next(nil); ok; _, ok = p.search.Next(nil) {
+			}
+		}
+		f = p.search.Finding()
+		if p.before != nil && !p.search.Done() {
+			f = p.before.Finding()
+		}
+	}
+	return f
+}
+
+// witness is what package dispute asks.
+type witness[S any, I comparable] Lockstep[S, I]
+
+// Root implements [dispute.Witness].
+func (w *witness[S, I]) Root(t driftback.Tick) (sum uint64, ok bool) {
+	return (*Lockstep[S, I])(w).root(t)
+}
+
+// State implements [dispute.Witness]. It is asked for the same one several times.
+func (w *witness[S, I]) State(t driftback.Tick) (b []byte, ok bool) {
+	q := &w.inquiry
+	if q.state == nil || q.at != t {
+		if b, ok = (*Lockstep[S, I])(w).stateBytesAt(t); !ok {
+			return nil, false
+		}
+		q.state, q.at = b, t
+	}
+	return q.state, true
+}
