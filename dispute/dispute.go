@@ -25,6 +25,11 @@ const (
 	BlockSize = 64
 	// MaxRanges is how many blocks' bytes are told.
 	MaxRanges = 64
+
+	// fanOut is how many parts a part of a state is divided into, and maxParts how many of those that
+	// differ are divided further.
+	fanOut   = 64
+	maxParts = 16
 )
 
 // ErrMalformed is wrapped by every error about bytes that are not what a peer that searches has
@@ -109,27 +114,3 @@ type Range struct {
 	Offset       int
 	Ours, Theirs []byte
 }
-
-// Search is one peer's side of the search.
-type Search struct{}
-
-// New begins a search. agreed is the last tick on which the two agree, as far as they have
-// compared, and found is a later one at which they differ: both peers must give the same two. The fingerprints are
-// read now, so that w has to know by now whatever a run of the ticks anew has shown.
-func New(agreed, found driftback.Tick, repeats Repeats, w Witness) *Search { return &Search{} }
-
-// Next appends the next message that is to be sent and returns the longer slice, of at most
-// [MaxMessage] bytes more; or false, and b as it was, if there is none until the peer has said more.
-func (s *Search) Next(b []byte) ([]byte, bool) { return b, false }
-
-// Take takes one of the peer's messages, in the order in which it sent them, and keeps no part of
-// b. An error wraps [ErrMalformed] and ends the search with what is known until then.
-func (s *Search) Take(b []byte) error { return nil }
-
-// Done reports whether the search is over: everything has been sent and everything has come, or
-// Take has returned an error.
-func (s *Search) Done() bool { return false }
-
-// Finding returns what is known so far, also before the search is done. The slices are borrowed
-// until the next Take.
-func (s *Search) Finding() Finding { return Finding{} }

@@ -17,8 +17,8 @@
 // The package owns the search and its messages. It refuses to own the histories, which a [Witness]
 // has, what a byte means, which package fingerprint knows, and the time that a search may take. A
 // peer that lies is believed: there is no telling which of two is right. But it can do no more than
-// lie: whatever comes, a Search neither panics, nor holds more than about 64 KiB, nor goes on for
-// more than [MaxRounds] rounds of a known length each, nor sums more than the state once for each of these.
+// lie: whatever comes, a Search neither panics, nor holds more than about 128 KiB, nor goes on for
+// more than [MaxRounds] rounds of a known length each, nor sums more than the whole state once in each of these.
 //
 // A Search belongs to one goroutine.
 //
