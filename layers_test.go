@@ -53,6 +53,7 @@ var floors = map[string]floor{
 	"desync/command": {imports: []string{"", "fingerprint", "dispute", "desync", "wire", "internal/cmdline"}},
 	"session": {clockless: true, imports: []string{
 		"", "feed", "layout", "inputlog", "snapshot", "fingerprint", "rewind", "pacing", "buggify", "wire", "mesh", "transport", "transfer",
+		"dispute", "desync",
 	}},
 	"simtest": {clockless: true, imports: []string{
 		"", "rng", "buggify", "layout", "fingerprint", "snapshot", "wire", "mesh", "feed", "pacing", "session", "transport",

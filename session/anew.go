@@ -7,6 +7,7 @@ import (
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/dispute"
 	"github.com/driftback/driftback/fingerprint"
+	"github.com/driftback/driftback/mesh"
 	"github.com/driftback/driftback/rewind"
 	"github.com/driftback/driftback/snapshot"
 	"github.com/driftback/driftback/wire"
@@ -51,14 +52,12 @@ const progress = 0
 // step that is watched, by a test, say; what it comes to must not depend on it.
 func (m *Lockstep[S, I]) Retracing() bool { return m.inquiry.retracing }
 
-// beginAnew makes ready to run the ticks up to to. Where it cannot be done it is over.
-func (m *Lockstep[S, I]) beginAnew(agreed, to driftback.Tick) {
-	a := &m.inquiry.anew
+// beginAnew makes ready to run the ticks from the inquiry's base on. Where it cannot be done it is over.
+func (m *Lockstep[S, I]) beginAnew() {
+	a, past := &m.inquiry.anew, m.past.archive
 	a.over = true
-	from, ok := m.kept.base(agreed)
-	control, known := m.kept.control(from)
-	past := m.past.archive
-	if !ok || !known || from >= to || to-from > maxAnew || past == nil || past.Oldest() > from || past.End() < to {
+	from, to, control := m.inquiry.base, m.inquiry.found, m.inquiry.baseControl
+	if control.Speed == 0 || from >= to || to-from > maxAnew || past == nil || past.Oldest() > from || past.End() < to {
 		return
 	}
 	places := 1 + int((to-from+anewApart-1)/anewApart)
@@ -174,7 +173,7 @@ var errForgotten = errors.New("session: it is not kept")
 func (m *Lockstep[S, I]) apart(do func(world *S) error) (ok bool) {
 	var failed error
 	err := m.loop.Apart(func(world *S) { failed = do(world) })
-	if errors.Is(err, rewind.ErrStore) {
+	if errors.Is(err, rewind.ErrStore) && m.mesh.Phase() != mesh.Ended {
 		m.check(fmt.Errorf("%w: %w", ErrState, err))
 	}
 	if err != nil || failed != nil {

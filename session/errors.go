@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/feed"
-	"github.com/driftback/driftback/fingerprint"
 	"github.com/driftback/driftback/mesh"
 )
 
@@ -62,29 +60,11 @@ type LostError = mesh.LostError
 // CutOffError means that the others go on without this peer. It is an [ErrCutOff].
 type CutOffError = mesh.CutOffError
 
-// DesyncError means that two peers' confirmed states differ: a step that is not
-// pure, or two programs that are not the same.
-type DesyncError struct {
-	// Tick is the first compared tick at whose beginning the states differ.
-	Tick driftback.Tick
-	// Peer is the other peer, and Ours and Theirs are the states' fingerprints.
-	Peer         driftback.Peer
-	Ours, Theirs fingerprint.Sum
-}
-
-func (e *DesyncError) Error() string {
-	return fmt.Sprintf("session: desync: as tick %d began the state's fingerprint was %v here and %v at peer %d; a step that is not pure does this, and so do two programs that differ: DesyncState has this peer's state, and Diff of package fingerprint compares two",
-		e.Tick, e.Ours, e.Theirs, e.Peer)
-}
-
 // explain turns the mesh's word for why a match ended into the session's.
 func (m *Lockstep[S, I]) explain(err error) error {
 	var desync *mesh.DesyncError
 	if errors.As(err, &desync) {
-		return &DesyncError{
-			Tick: desync.Tick, Peer: desync.Peer,
-			Ours: fingerprint.Sum(desync.Ours), Theirs: fingerprint.Sum(desync.Theirs),
-		}
+		return m.desynced(desync)
 	}
 	if errors.Is(err, ErrUnderWay) {
 		return fmt.Errorf("session: the match goes on without this process, which can come to it with session.Join and a Nonce that is drawn anew: %w", err)

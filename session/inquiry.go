@@ -13,14 +13,25 @@ type inquiry[S any, I comparable] struct {
 	open bool
 	// agreed is the compared tick before found, at which the two differ, where this peer's fingerprint is ours.
 	agreed, found driftback.Tick
-	ours          uint64
-	anew          anew[S, I]
-	retracing     bool // the step is being run for this
+	ours, theirs  uint64
+	// base is the tick of the state from which ticks are run anew, and baseControl what was agreed on beside
+	// it; of speed 0 it is not known.
+	base        driftback.Tick
+	baseControl Control
+	anew        anew[S, I]
+	retracing   bool // the step is being run for this
 
 	disagreements []mesh.Disagreement
 	parleys       []parley
 	state         []byte // of tick at, for package dispute
 	at            driftback.Tick
+
+	// What is known when it is over: what was found with the peer that the match ended with, and this
+	// peer's states as two ticks began, nil where they cannot be had.
+	concluded     bool
+	finding       dispute.Finding
+	start, end    driftback.Tick
+	before, after []byte
 }
 
 // parley is what is found out together with one peer.
@@ -57,9 +68,12 @@ func (m *Lockstep[S, I]) beginInquiry() (open bool) {
 		return q.open
 	}
 	every := driftback.Tick(m.cfg.FingerprintEvery)
-	q.open, q.found, q.ours = true, d.Tick, d.Ours
+	q.open, q.found, q.ours, q.theirs = true, d.Tick, d.Ours, d.Theirs
 	q.agreed = (d.Tick - 1) / every * every
-	m.beginAnew(q.agreed, q.found)
+	q.base, _ = m.kept.base(q.agreed)
+	q.baseControl, _ = m.kept.control(q.base)
+	m.archive() // of ticks that have just become final
+	m.beginAnew()
 	return true
 }
 
@@ -134,13 +148,15 @@ func (m *Lockstep[S, I]) concludeInquiry(with driftback.Peer) (f dispute.Finding
 	}
 	m.runAnew()
 	q.disagreements = m.mesh.Disagreements(q.disagreements[:0])
+	f.Repeats[0] = q.anew.repeats
 	for _, d := range q.disagreements {
 		if d.Peer != with || !q.anew.over {
 			continue
 		}
 		p := m.parleyWith(d)
-		for m.hearOne(p) {
-			for _, ok := p.search.Next(nil); ok; _, ok = p.search.Next(nil) {
+		for more := true; more; more = m.hearOne(p) {
+			for ok := true; ok; { // nobody hears it any more
+				_, ok = p.search.Next(nil)
 			}
 		}
 		f = p.search.Finding()

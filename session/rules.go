@@ -30,17 +30,13 @@ func newRules[S any, I comparable](c Config[S, I]) (r rules[S, I], err error) {
 
 // settings are what must be alike on every peer.
 func (r *rules[S, I]) settings() []wire.Setting {
-	build := r.cfg.Build
-	if build == "" {
-		build = buildOf(debug.ReadBuildInfo())
-	}
 	state := "by its own bytes"
 	if l, err := layout.Of[S](); err == nil {
 		state = fmt.Sprintf("%016x", l.Hash())
 	}
 	settings := []wire.Setting{
 		{Name: "game", Value: r.cfg.Game},
-		{Name: "build", Value: build},
+		{Name: "build", Value: r.build()},
 		{Name: "state layout", Value: state},
 		{Name: "input layout", Value: fmt.Sprintf("%016x", r.inputs.Hash())},
 		{Name: "may pause", Value: r.cfg.mayPauseSetting()},
@@ -51,6 +47,14 @@ func (r *rules[S, I]) settings() []wire.Setting {
 	}
 	slices.SortFunc(settings, func(a, b wire.Setting) int { return strings.Compare(a.Name, b.Name) })
 	return settings
+}
+
+// build returns the id of the game's build, or "" if it is not known.
+func (r *rules[S, I]) build() string {
+	if r.cfg.Build == "" {
+		return buildOf(debug.ReadBuildInfo())
+	}
+	return r.cfg.Build
 }
 
 // whenLostSetting says in words what happens when a peer is lost.
