@@ -16,11 +16,9 @@ package fingerprint
 
 import (
 	"encoding"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"reflect"
-	"strconv"
 
 	"github.com/zeebo/xxh3"
 
@@ -33,31 +31,15 @@ type Sum uint64
 // String returns 16 hexadecimal digits.
 func (s Sum) String() string { return fmt.Sprintf("%016x", uint64(s)) }
 
-const (
-	// MaxDifferences is how many differences one call of [Hasher.Diff] reports.
-	MaxDifferences = 64
-	// MaxEncoded is how many bytes a state's AppendBinary may make.
-	MaxEncoded = layout.MaxSize
-)
-
-// Difference is one field in which two states differ.
-type Difference struct {
-	// Path leads to the field: "Fighters[1].Health". For a state with bytes of its
-	// own it is "byte 17", and for one of basic kind "(state)".
-	Path string
-	// A and B are the values of the field in either state.
-	A, B string
-}
-
-// String returns "Fighters[1].Health: 30 or 20".
-func (d Difference) String() string { return d.Path + ": " + d.A + " or " + d.B }
+// MaxEncoded is how many bytes a state's AppendBinary may make.
+const MaxEncoded = layout.MaxSize
 
 // Hasher makes fingerprints of states of type S.
 type Hasher[S any] struct {
 	layout *layout.Layout[S]                // nil: the state has bytes of its own
 	own    func(*S) encoding.BinaryAppender // set if layout is nil
 	buf    []byte
-	other  []byte // for Diff
+	other  []byte // the second state of Diff
 	err    error
 }
 
@@ -113,90 +95,13 @@ func refuse(cause error, other string) error {
 // allocates nothing once its buffer has grown to the state's size. Where the
 // state's own AppendBinary fails there is no sum: it is 0, and Err says why.
 func (h *Hasher[S]) Sum(s *S) Sum {
-	if h.layout != nil {
-		b, inPlace := h.layout.View(h.buf, s)
-		if !inPlace {
-			h.buf = b
-		}
-		return Sum(xxh3.Hash(b))
-	}
-	var ok bool
-	if h.buf, ok = h.encode(h.buf, s); !ok {
+	b, ok := h.View(s)
+	if !ok {
 		return 0
 	}
-	return Sum(xxh3.Hash(h.buf))
+	return Sum(xxh3.Hash(b))
 }
 
 // Err returns the first error of the state's AppendBinary, or nil. A state with
 // a layout never has one.
 func (h *Hasher[S]) Err() error { return h.err }
-
-// Diff appends the fields in which a and b differ to dst, in canonical order,
-// and returns the longer slice: at most [MaxDifferences] of them, none if a and b
-// have the same canonical bytes. Of states with bytes of their own it reports the
-// first byte that differs, and nothing where AppendBinary fails: see Err.
-func (h *Hasher[S]) Diff(dst []Difference, a, b *S) []Difference {
-	if h.layout == nil {
-		return h.diffOwn(dst, a, b)
-	}
-	h.buf = h.layout.Append(h.buf[:0], a)
-	h.other = h.layout.Append(h.other[:0], b)
-	found := 0
-	for at := 0; at < len(h.buf) && found < MaxDifferences; {
-		if h.buf[at] == h.other[at] {
-			at++
-			continue
-		}
-		f, err := h.layout.At(at)
-		if err != nil {
-			return dst // unreachable: at is below the layout's size
-		}
-		d := Difference{Path: f.Path, A: f.Format(h.buf[f.Offset:][:f.Size]), B: f.Format(h.other[f.Offset:][:f.Size])}
-		if d.Path == "" {
-			d.Path = "(state)"
-		}
-		dst = append(dst, d)
-		found++
-		at = f.Offset + f.Size
-	}
-	return dst
-}
-
-func (h *Hasher[S]) diffOwn(dst []Difference, a, b *S) []Difference {
-	var okA, okB bool
-	h.buf, okA = h.encode(h.buf, a)
-	h.other, okB = h.encode(h.other, b)
-	if !okA || !okB {
-		return dst
-	}
-	at := 0
-	for at < len(h.buf) && at < len(h.other) && h.buf[at] == h.other[at] {
-		at++
-	}
-	if at == len(h.buf) && at == len(h.other) {
-		return dst
-	}
-	return append(dst, Difference{Path: "byte " + strconv.Itoa(at), A: byteAt(h.buf, at), B: byteAt(h.other, at)})
-}
-
-func byteAt(b []byte, at int) string {
-	if at >= len(b) {
-		return "nothing: it ends after " + strconv.Itoa(len(b)) + " bytes"
-	}
-	return "0x" + hex.EncodeToString(b[at:at+1])
-}
-
-// encode returns the state's own bytes in buf, or ok == false and keeps the error.
-func (h *Hasher[S]) encode(buf []byte, s *S) (b []byte, ok bool) {
-	b, err := h.own(s).AppendBinary(buf[:0])
-	if err == nil && len(b) > MaxEncoded {
-		b, err = nil, fmt.Errorf("it made %d bytes, and at most %d are allowed", len(b), MaxEncoded)
-	}
-	if err != nil {
-		if h.err == nil {
-			h.err = fmt.Errorf("fingerprint: the state's AppendBinary: %w", err)
-		}
-		return buf, false
-	}
-	return b, true
-}

@@ -68,6 +68,8 @@ type own struct {
 	err  error
 }
 
+var errBroken = errors.New("broken")
+
 func (o *own) AppendBinary(b []byte) ([]byte, error) { return append(b, o.body...), o.err }
 
 // sums are of values that other processes and architectures must agree on.
@@ -261,7 +263,7 @@ func TestAStateWithoutALayoutIsHashedByItsOwnBytes(t *testing.T) {
 
 func TestAFailingAppendBinaryIsNoSum(t *testing.T) {
 	h := hasher[own](t)
-	broken, first := errors.New("broken"), &own{body: []byte("x")}
+	broken, first := errBroken, &own{body: []byte("x")}
 	require.NotZero(t, h.Sum(first))
 	require.Zero(t, h.Sum(&own{err: broken}))
 	require.EqualError(t, h.Err(), "fingerprint: the state's AppendBinary: broken")
