@@ -47,18 +47,18 @@ type Report struct {
 	Fields               []fingerprint.Difference
 	MoreFields           bool
 
-	// Inputs are what ticks were run with, of successive ticks up to that of Found, which was not
-	// run yet when its state was compared.
+	// Inputs are what successive ticks were run with: those from Start to before End, and, where they
+	// are known, some of before, so that people see what led to it.
 	Inputs []Inputs
 	// InputSize is how many bytes one input has, and InputLayout the hash of their layout. StateLayout is
 	// that of the state's, and 0 if the state has bytes of its own.
 	InputSize   int
 	InputLayout uint64
 	StateLayout uint64
-	// Before is this peer's state as tick Start began, and After its state as tick End began; each is nil
-	// where it is not known, and then its tick means nothing. A run of the
-	// ticks from Start on, to before End, turns one into the other. Where that can be, Start is Tick-1 and
-	// End is Tick, and otherwise Start is Agreed or End is Found.
+	// Before has the canonical bytes of this peer's state as tick Start began, and After those of its
+	// state as tick End began; each is nil where it is not known, and then its tick is 0. A run of the ticks from Start on,
+	// to before End, turns one into the other. Where that can be, Start is Tick-1 and End is Tick, and otherwise Start is Agreed
+	// or End is Found.
 	Start, End    driftback.Tick
 	Before, After []byte
 }
