@@ -112,8 +112,9 @@ type Config[S any, I comparable] struct {
 	// FingerprintEvery is how many ticks lie between compared states; 0 is
 	// DefaultFingerprintEvery, None compares nothing. Alike. History is for how many
 	// ticks fingerprints are kept, 0 is DefaultHistory; it must be at least twice the
-	// interval. Against other peers the states of the newest 64 due ticks are kept
-	// too, as Save puts them away, for [Lockstep.DesyncState].
+	// interval. Against other peers the states of the newest 65 due ticks are kept
+	// too, as Save puts them away, and what was done since, up to History ticks: from there the ticks are
+	// run once more when peers differ, to find out where that began. See [DesyncError].
 	FingerprintEvery, History int
 	// Redundancy is how many of the newest inputs a packet with a new one carries at
 	// least, even if the peer has acknowledged them: up to mesh.MaxRedundancy; 0 is

@@ -124,8 +124,9 @@ func (m *Lockstep[S, I]) desynced(found *mesh.DesyncError) *DesyncError {
 			q.end = e.Tick // it is kept
 		}
 	}
-	q.before, _ = m.stateBytesAt(q.start)
 	q.after, _ = m.stateBytesAt(q.end)
+	q.before, _ = m.stateBytesAt(q.start)
+	q.states[0].bytes, q.states[1].bytes, q.parleys = nil, nil, nil
 	q.keepState(m, e.Tick)
 	return e
 }
@@ -173,7 +174,7 @@ func (m *Lockstep[S, I]) Report() (r *desync.Report, ok bool) {
 	}
 	q := &m.inquiry
 	r = &desync.Report{
-		Game: m.cfg.Game, Build: m.build(), Settings: m.settings(),
+		Game: m.cfg.Game, Build: m.build(), Platform: desync.Platform(), Settings: m.settings(),
 		Match: m.cfg.Match, Seed: m.mesh.Seed(), Self: m.cfg.Self, Peer: e.Peer, Players: slices.Clone(m.cfg.Players),
 		Agreed: e.Agreed, Found: e.Found, Ours: fingerprint.Sum(q.ours), Theirs: fingerprint.Sum(q.theirs),
 		Tick: e.Tick, Exact: e.Exact, Roots: slices.Clone(q.finding.Roots),

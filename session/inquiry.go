@@ -23,8 +23,11 @@ type inquiry[S any, I comparable] struct {
 
 	disagreements []mesh.Disagreement
 	parleys       []parley
-	state         []byte // of tick at, for package dispute
-	at            driftback.Tick
+	// states are the last two that were asked for; nil: none was.
+	states [2]struct {
+		tick  driftback.Tick
+		bytes []byte
+	}
 
 	// What is known when it is over: what was found with the peer that the match ended with, and this
 	// peer's states as two ticks began, nil where they cannot be had.
@@ -175,14 +178,7 @@ func (w *witness[S, I]) Root(t driftback.Tick) (sum uint64, ok bool) {
 	return (*Lockstep[S, I])(w).root(t)
 }
 
-// State implements [dispute.Witness]. It is asked for the same one several times.
+// State implements [dispute.Witness].
 func (w *witness[S, I]) State(t driftback.Tick) (b []byte, ok bool) {
-	q := &w.inquiry
-	if q.state == nil || q.at != t {
-		if b, ok = (*Lockstep[S, I])(w).stateBytesAt(t); !ok {
-			return nil, false
-		}
-		q.state, q.at = b, t
-	}
-	return q.state, true
+	return (*Lockstep[S, I])(w).stateBytesAt(t)
 }
