@@ -112,9 +112,10 @@ func (m *Lockstep[S, I]) desynced(found *mesh.DesyncError) *DesyncError {
 	}
 	if f.Compared {
 		if ours, ok := m.stateBytesAt(f.At); ok && len(ours) == f.OursSize {
-			e.FieldsAt, e.MoreFields = f.At, f.More
 			e.Fields = m.hasher.DiffBytes(nil, ours, theirsOf(ours, &f))
-			e.MoreFields = e.MoreFields || len(e.Fields) == fingerprint.MaxDifferences
+		}
+		if len(e.Fields) > 0 { // or what it told is what this peer has
+			e.FieldsAt, e.MoreFields = f.At, f.More || len(e.Fields) == fingerprint.MaxDifferences
 		}
 	}
 	q.start, q.end = e.Tick-1, e.Tick
@@ -182,7 +183,12 @@ func (m *Lockstep[S, I]) Report() (r *desync.Report, ok bool) {
 		At: e.FieldsAt, Compared: len(e.Fields) > 0, OursSize: q.finding.OursSize, TheirsSize: q.finding.TheirsSize,
 		Fields: slices.Clone(e.Fields), MoreFields: e.MoreFields,
 		Inputs: m.inputsOf(q.base, q.found+1), InputSize: m.inputs.Size(), InputLayout: m.inputs.Hash(),
-		Start: q.start, End: q.end, Before: slices.Clone(q.before), After: slices.Clone(q.after),
+	}
+	if q.before != nil {
+		r.Start, r.Before = q.start, slices.Clone(q.before)
+	}
+	if q.after != nil {
+		r.End, r.After = q.end, slices.Clone(q.after)
 	}
 	if l, err := layout.Of[S](); err == nil {
 		r.StateLayout = l.Hash()

@@ -81,6 +81,11 @@ func requireReport(t *testing.T, p *peer, e *session.DesyncError) *desync.Report
 	require.NoError(t, err)
 	require.Equal(t, l.Hash(), r.StateLayout)
 	require.Equal(t, stride, r.InputSize)
+	file, err := r.Append(nil)
+	require.NoError(t, err)
+	read, err := desync.Parse(file)
+	require.NoError(t, err)
+	require.Equal(t, r, read)
 	if r.Before == nil || r.After == nil {
 		return r
 	}
