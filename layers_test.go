@@ -56,7 +56,7 @@ var floors = map[string]floor{
 		"dispute", "desync",
 	}},
 	"simtest": {clockless: true, imports: []string{
-		"", "rng", "buggify", "layout", "fingerprint", "snapshot", "wire", "mesh", "feed", "pacing", "session", "transport",
+		"", "rng", "buggify", "layout", "fingerprint", "snapshot", "wire", "mesh", "feed", "pacing", "dispute", "session", "transport",
 		"transport/impair", "transport/loopback",
 		"simtest/internal/files", "internal/commit",
 	}},

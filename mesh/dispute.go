@@ -12,6 +12,10 @@ import (
 // have found it too, and for both to know in what they differ.
 const maxDispute = 5 * time.Second
 
+// maxThird is how long two that differ and know in what wait for others, who may differ from one of them
+// too and not have come to that yet.
+const maxThird = time.Second
+
 // dispute is a disagreement that both sides have to have seen.
 type dispute struct {
 	open  bool
@@ -81,6 +85,8 @@ func (m *Mesh) settledWith(l *link) bool {
 	case e.gone:
 		return true
 	case l.peer == m.dispute.err.Peer && (!l.disagreed || l.owed&owesDisagree != 0 && l.up):
+		return false
+	case m.cfg.Evidence && !m.relayed() && l.up && !l.disagreed && !l.view.cut && m.clock-m.dispute.since < maxThird:
 		return false
 	case !m.explains(l):
 		return true // it is of the same mind, or there is nothing to find out

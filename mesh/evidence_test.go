@@ -265,6 +265,43 @@ func TestAmongThreeEvidenceGoesBetweenAllThatDiffer(t *testing.T) {
 	}
 }
 
+func TestWhoHasNotComeToTheDifferenceIsWaitedForForAWhile(t *testing.T) {
+	for name, comes := range map[string]bool{"and comes": true, "and does not": false} {
+		t.Run(name, func(t *testing.T) {
+			m := playing(t, 3, func(c *Config) { c.FingerprintEvery, c.History, c.Evidence = 1, 2, true })
+			a, b, c := m.seats[0], m.seats[1], m.seats[2]
+			b.wrong = 1
+			m.goOn(1)
+			c.closed = true
+			c.inbox = nil
+			m.goOn(3)
+			a.mesh.Settle(1)
+			b.mesh.Settle(0)
+			m.turns(3)
+			require.Equal(t, Playing, a.mesh.Phase())
+			require.Equal(t, Playing, b.mesh.Phase())
+			if comes {
+				a.give(c, wire.Disagree{Tick: 1, Sum: 1})
+				b.give(c, wire.Disagree{Tick: 1, Sum: 1})
+				m.turns(2)
+				require.IsType(t, &DesyncError{}, a.mesh.Err(), "it is of the same mind")
+				require.Equal(t, Playing, b.mesh.Phase())
+				b.mesh.Settle(2)
+				b.give(c, wire.Evidence{Tick: 1})
+				m.turns(2)
+				require.IsType(t, &DesyncError{}, b.mesh.Err())
+				return
+			}
+			since := a.mesh.dispute.since
+			m.turns(int(maxThird/frame) + 2)
+			for _, s := range m.seats[:2] {
+				require.IsType(t, &DesyncError{}, s.mesh.Err())
+				require.Less(t, s.mesh.clock-since, maxThird+8*frame)
+			}
+		})
+	}
+}
+
 func TestEvidenceThatCameBeforeTheEndCanBeTakenAfterIt(t *testing.T) {
 	m := differing(t, 2)
 	a, b := m.seats[0], m.seats[1]

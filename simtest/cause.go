@@ -118,6 +118,7 @@ func (p *peer[S, I]) checkEnd() {
 		p.breaks(RuleEnd, p.next, "%s", wrong)
 		return
 	}
+	p.checkDesync()
 	m.gone(p.self, m.s.has(Crash, Down) || m.s.hasNature(comes))
 }
 

@@ -85,6 +85,7 @@ func TestAWorldThatBecomesAnotherIsNoticedFromEveryTick(t *testing.T) {
 			require.NoError(t, err)
 			require.Nil(t, r.Violation, "every %d, from tick %d on", every, tick)
 			require.Equal(t, 1, r.Faults[0].Happened)
+			require.GreaterOrEqual(t, r.Explained, 2)
 		}
 	}
 }

@@ -69,6 +69,7 @@ type match[S any, I comparable] struct {
 	over          bool // something was planted, or found, that ends every peer's match
 	violation     *Violation
 	undone, moved uint64
+	explained     int // peers that have said exactly in what they differ
 	// adaptations is how often input delays have adapted, and leftOut and ranExtra in how many frames
 	// peers that keep pace ran no tick and two.
 	adaptations, leftOut, ranExtra uint64
@@ -283,7 +284,7 @@ func (m *match[S, I]) process(i int) (*peer[S, I], session.Config[S, I]) {
 		m.game.plant(p.self, &c)
 	}
 	if m.s.EffectTolerance > 0 {
-		c.Step = watched(c.Step, &p.told.moves)
+		c.Step = watched(c.Step, p.retracing, &p.told.moves)
 	}
 	return p, c
 }

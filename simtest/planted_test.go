@@ -67,6 +67,20 @@ func rewrite(change func(p *wire.Packet)) func(b []byte) []byte {
 	}
 }
 
+// evidence changes what a peer says about a desync, or leaves it out where change says no.
+func evidence(change func(e *wire.Evidence) bool) func(b []byte) []byte {
+	return func(b []byte) []byte {
+		c, err := wire.ParseControl(b)
+		if e, is := c.(wire.Evidence); err == nil && is {
+			if !change(&e) {
+				return nil
+			}
+			b, _ = wire.AppendControl(nil, e)
+		}
+		return b
+	}
+}
+
 // leaving changes every word with which a peer leaves.
 func leaving(to *wire.Leave) func(b []byte) []byte {
 	return func(b []byte) []byte {
@@ -383,6 +397,58 @@ var planted = map[string]struct {
 			return s
 		}(),
 		rule: simtest.RuleEnd, found: "is not the first at which they differ", says: "session: desync",
+	},
+	"a desync that is not explained": {
+		game: func() game {
+			return simtest.Witness().Plant(everywhere(meddler{reliable: evidence(func(*wire.Evidence) bool { return false })}))
+		},
+		scenario: ending(simtest.Fault{Kind: simtest.Diverge, Tick: 50, From: []int{0}}),
+		rule:     simtest.RuleDesync, says: "nothing kept it and peer",
+	},
+	"a desync that is said to be in another field": {
+		game: func() game {
+			return simtest.Witness().Plant(from(meddler{reliable: evidence(func(e *wire.Evidence) bool {
+				if len(e.Data) > 1 && e.Data[0] == 3 { // the bytes, of a state of so few
+					e.Data[1] ^= 1
+				}
+				return true
+			})}))
+		},
+		scenario: ending(simtest.Fault{Kind: simtest.Diverge, Tick: 50, From: []int{0}}),
+		rule:     simtest.RuleDesync, says: "it says that these fields differ from those of peer 0",
+	},
+	"a desync that is said to begin at another tick": {
+		game: func() game {
+			return simtest.Witness().Plant(from(meddler{reliable: evidence(func(e *wire.Evidence) bool {
+				if len(e.Data) > 1 && e.Data[0] == 0 { // the fingerprints
+					for i := 1; i < len(e.Data); i++ {
+						e.Data[i] ^= byte(i) & 0x10
+					}
+				}
+				return true
+			})}))
+		},
+		scenario: ending(simtest.Fault{Kind: simtest.Diverge, Tick: 50, From: []int{0}}),
+		rule:     simtest.RuleDesync, says: "it says that ",
+	},
+	"a step that is another one when its ticks are run anew": {
+		game: func() game {
+			return simtest.Witness().Plant(func(self driftback.Peer, c *config) {
+				step, newest := c.Step, driftback.Tick(0)
+				c.Step = func(s *state, in []input, pass *driftback.Pass) {
+					if step(s, in, pass); pass.Tick() < newest-20 {
+						s.Count[0]++
+					}
+					newest = max(newest, pass.Tick())
+				}
+			})
+		},
+		scenario: func() *simtest.Scenario {
+			s := ending(simtest.Fault{Kind: simtest.Diverge, Tick: 50, From: []int{0}})
+			s.FingerprintEvery = 150
+			return s
+		}(),
+		rule: simtest.RuleDesync, says: "come to another state",
 	},
 	"an effect that moves too far without being told": {
 		game: func() game {

@@ -43,6 +43,7 @@ const (
 	RuleAloof       Rule = "players play as if nobody watched"
 	RuleDelay       Rule = "an input delay that adapts keeps within its bounds, moves little and seldom, and whoever plays is told of each change"
 	RulePace        Rule = "the advice about a peer's pace keeps within its bounds, and where all follow it they come to predict equally many ticks"
+	RuleDesync      Rule = "peers whose worlds differ say so truly: the first tick at which they do, and the fields, where nothing keeps them from that"
 	RuleReplay      Rule = "the same scenario gives the same events"
 )
 
@@ -50,7 +51,7 @@ const (
 var Rules = [...]Rule{
 	RuleState, RulePure, RuleInput, RuleMonotonic, RuleWindow, RuleEnd, RuleCause, RuleFingerprint,
 	RuleEffects, RuleConfirmed, RuleProgress, RuleHonest, RuleHostile, RuleInternal, RuleRun, RuleGuess, RuleThrift,
-	RuleWorkload, RuleView, RuleReturn, RuleMessage, RuleWatch, RuleWatchEnd, RuleAloof, RuleDelay, RulePace, RuleReplay,
+	RuleWorkload, RuleView, RuleReturn, RuleMessage, RuleWatch, RuleWatchEnd, RuleAloof, RuleDelay, RulePace, RuleDesync, RuleReplay,
 }
 
 // Violation is a rule that did not hold.
@@ -145,6 +146,8 @@ type Report struct {
 	// Undone counts effects that were guessed and taken back, Moved those that were moved
 	// by no more than is tolerated, and not told again.
 	Undone, Moved uint64
+	// Explained is how many peers have said exactly where, and in which fields, their worlds differ from others'.
+	Explained int
 	// Views is how often survivors have agreed to go on without somebody.
 	Views int
 	// Adaptations is how often input delays have adapted, LeftOut and RanExtra in how many frames
@@ -168,7 +171,7 @@ type Report struct {
 func (m *match[S, I]) report() Report {
 	r := Report{
 		Trace: uint64(m.trace), players: m.trace, Violation: m.violation, Events: m.events, Simulated: m.ended,
-		Confirmed: driftback.Tick(m.s.Ticks), Undone: m.undone, Moved: m.moved,
+		Confirmed: driftback.Tick(m.s.Ticks), Undone: m.undone, Moved: m.moved, Explained: m.explained,
 		Views: m.newest().number, Adaptations: m.adaptations, LeftOut: m.leftOut, RanExtra: m.ranExtra, Even: m.evened,
 	}
 	for _, p := range m.peers {

@@ -295,9 +295,11 @@ func (p *peer[S, I]) speaks() {
 // around returns the step with a look at what it is given before it.
 func (p *peer[S, I]) around(step driftback.Step[S, I]) driftback.Step[S, I] {
 	return func(s *S, in []I, pass *driftback.Pass) {
-		if p.comes != nil {
+		switch {
+		case p.retracing():
+		case p.comes != nil:
 			p.comes.run(in, pass)
-		} else {
+		default:
 			p.runs.run(in, pass)
 		}
 		step(s, in, pass)

@@ -18,10 +18,11 @@ type moves struct {
 }
 
 // watched returns a step that notes what its runs raise.
-func watched[S, I any](step driftback.Step[S, I], m *moves) driftback.Step[S, I] {
+func watched[S, I any](step driftback.Step[S, I], retracing func() bool, m *moves) driftback.Step[S, I] {
 	return func(s *S, in []I, pass *driftback.Pass) {
-		step(s, in, pass)
-		m.ran(pass.Tick(), pass.Raised())
+		if step(s, in, pass); !retracing() {
+			m.ran(pass.Tick(), pass.Raised())
+		}
 	}
 }
 

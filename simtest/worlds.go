@@ -91,26 +91,23 @@ func (m *match[S, I]) desyncWrongly(self driftback.Peer, err error) string {
 		return fmt.Sprintf("there is no peer %d", e.Peer)
 	}
 	other := m.peers[e.Peer]
-	if m.every == 0 || e.Tick%m.every != 0 && e.Tick != last || e.Tick > min(p.final, other.final) {
-		return fmt.Sprintf("tick %d is not one that they compare", e.Tick)
+	if m.every == 0 || e.Found%m.every != 0 && e.Found != last || e.Found > min(p.final, other.final) {
+		return fmt.Sprintf("tick %d is not one that they compare", e.Found)
 	}
 	// A peer that cannot be heard any more keeps the fingerprints of earlier ticks to itself.
-	for t := m.every; t < e.Tick && (e.Tick != last || !m.hardOfHearing()); t += m.every {
+	for t := m.every; t < e.Found && (e.Found != last || !m.hardOfHearing()); t += m.every {
 		if _, fault := p.reported(other, t, 0); fault >= 0 || p.parts(other, t) {
-			return fmt.Sprintf("tick %d is not the first at which they differ: tick %d is one", e.Tick, t)
+			return fmt.Sprintf("tick %d is not the first at which they differ: tick %d is one", e.Found, t)
 		}
 	}
-	ours, theirs := p.truth.at(e.Tick).sum, other.truth.at(e.Tick).sum
-	told, fault := p.reported(other, e.Tick, theirs)
+	ours, theirs := p.truth.at(e.Found).sum, other.truth.at(e.Found).sum
+	told, fault := p.reported(other, e.Found, theirs)
 	switch {
-	case fault >= 0 && e.Ours == ours && e.Theirs == told && ours != told:
+	case fault >= 0 && e.Tick == e.Found && e.Ours == ours && e.Theirs == told && ours != told:
 		m.happens[fault] = true
 		return ""
 	case ours == theirs:
 		return fmt.Sprintf("its state is the same as that of peer %d", e.Peer)
-	// The last state's own word may come before that of the due tick.
-	case e.Ours != ours || e.Theirs != theirs:
-		return "these are not the fingerprints"
 	}
 	return ""
 }
