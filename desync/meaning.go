@@ -12,7 +12,7 @@ func (r *Report) meaning() string {
 	const (
 		itself = "so what it had did not come from state and inputs alone: the step reads something else (a clock, a global, a map's order, chance outside the state), " +
 			"or something outside of the step wrote to the state (drawing code, a goroutine, a slice that is shared), or a snapshot left a field out"
-		look = "What to do: run detlint over the game (go tool detlint ./..., docs/detlint.md) and simtest.SyncTest over its step (docs/simtest.md), " +
+		look = "What to do: run detlint over the game (docs/detlint.md) and simtest.SyncTest over its step (docs/simtest.md), " +
 			"and look for whoever writes the fields above."
 	)
 	switch {
