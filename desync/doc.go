@@ -2,7 +2,8 @@
 // came to differ, as a value, as a file, and as text for people.
 //
 //	report, ok := match.Report() // of package session
-//	err := os.WriteFile("desync.dbd", report.Append(nil), 0o644)
+//	file, err := report.Append(nil)
+//	err = os.WriteFile("race.desync", file, 0o644)
 //
 // A file is opened with `driftback desync FILE`, or with the same command of the game itself, of package
 // [github.com/driftback/driftback/desync/command]; then [Rerun] runs the one tick again with the

@@ -188,7 +188,7 @@ func (r *Report) rootsText(b *strings.Builder) {
 	if len(r.Roots) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\nFINGERPRINTS\n  %-20s  %-16s  %-16s\n", "as tick began", fmt.Sprintf("peer %d", r.Self), fmt.Sprintf("peer %d", r.Peer))
+	fmt.Fprintf(b, "\nFINGERPRINTS\n  %-20s  %-16s  %s\n", "as tick began", fmt.Sprintf("peer %d", r.Self), fmt.Sprintf("peer %d", r.Peer))
 	// Those around the first tick that differs, for there may be thousands.
 	for _, p := range r.Roots {
 		if p.Tick < r.Tick-shownTicks || p.Tick > r.Tick+shownTicks {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/feed"
+	"github.com/driftback/driftback/fingerprint"
 	"github.com/driftback/driftback/layout"
 	"github.com/driftback/driftback/transfer"
 	"github.com/driftback/driftback/wire"
@@ -28,8 +29,7 @@ func newStateBytes[S any]() (c stateBytes[S], ok bool) {
 		return stateBytes[S]{layout: l, slice: l.Slice}, l.Size() > 0
 	}
 	_, writes := any((*S)(nil)).(encoding.BinaryAppender)
-	_, reads := any((*S)(nil)).(encoding.BinaryUnmarshaler)
-	return c, writes && reads
+	return c, writes && fingerprint.Fillable[S]()
 }
 
 // source returns where the bytes of a state come from, size of them, and then those of a
@@ -92,7 +92,7 @@ func (c *stateBytes[S]) give(to *feed.Feeder, t driftback.Tick, s *S, sum uint64
 // parse fills s, and returns what belongs to it. By its layout a state is made out of the
 // blob itself; a state's own UnmarshalBinary needs its bytes in one piece beside it.
 func (c *stateBytes[S]) parse(blob *transfer.Blob, s *S) (Control, error) {
-	if err := c.fill(blob.State(), s); err != nil {
+	if err := fingerprint.Fill(blob.State(), s); err != nil {
 		return Control{}, err
 	}
 	log, err := io.ReadAll(blob.Log())
@@ -100,17 +100,6 @@ func (c *stateBytes[S]) parse(blob *transfer.Blob, s *S) (Control, error) {
 		return Control{}, err
 	}
 	return parseControl(log)
-}
-
-func (c *stateBytes[S]) fill(r *io.SectionReader, s *S) error {
-	if c.layout != nil {
-		return c.layout.ParseFrom(r, s)
-	}
-	b := make([]byte, r.Size())
-	if _, err := io.ReadFull(r, b); err != nil {
-		return err
-	}
-	return any(s).(encoding.BinaryUnmarshaler).UnmarshalBinary(b)
 }
 
 // controlBytes is how many bytes a control state has, which follow the state's.
