@@ -215,6 +215,37 @@ func TestTicksAreRunAnewWithThoseWhoWereReplaced(t *testing.T) {
 	}
 }
 
+func TestWhoHasComeBackRunsAnewFromWhereItBegan(t *testing.T) {
+	m := newReturnMatch(t, 3, func(c *session.Config[state, input]) { c.FingerprintEvery = 256 })
+	m.runUntil(270)
+	m.peers[2].crash()
+	m.runWhile(1500, "not cut", func() bool {
+		_, cut := m.peers[0].session.Cut(2)
+		return !cut
+	})
+	at := driftback.Tick(1 << 40)
+	p := m.comeBack(2, func(c *session.JoinConfig[state, input]) {
+		plain := c.Step
+		c.Step = func(s *state, in []input, pass *driftback.Pass) {
+			if plain(s, in, pass); pass.Tick() == at {
+				s.Pos[3]++
+			}
+		}
+	})
+	p.maybeDiffers = true
+	at = m.runIn(p) + 20
+	require.NotZero(t, at%256)
+	m.runWhile(2000, "not found", func() bool { return p.err == nil })
+	e := desyncOf(t, p)
+	require.Equal(t, at+1, e.Tick)
+	require.False(t, e.Exact, "of the ticks before it began this peer knows nothing")
+	require.Equal(t, [2]dispute.Repeats{dispute.Same, dispute.Same}, e.Repeats)
+	require.Len(t, e.Fields, 1)
+	require.Equal(t, "Pos[3]", e.Fields[0].Path)
+	r := requireReport(t, p, e)
+	require.Greater(t, r.Inputs[0].Tick, e.Agreed, "the control: it begins later")
+}
+
 func TestAPeerThatTellsNothingKeepsTheOtherFromNoMoreThanItHas(t *testing.T) {
 	m, taps := newTappedMatch(t, 2, plant(100, nil))
 	m.peers[1].maybeDiffers = true

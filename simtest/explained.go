@@ -74,11 +74,12 @@ func (m *match[S, I]) mayBeExplained(e *session.DesyncError) bool {
 			return false
 		}
 	}
-	word := s.late() + 3*s.slowest()
-	if s.loss() > 0 {
-		word += 16 * s.late() // a reliable message is late by a round trip for each time it is lost
+	takes := (dispute.MaxRounds+3)*(s.late()+3*s.slowest()) + Micros(apart/16)*s.slowest()
+	if loss := s.loss(); loss > 0 {
+		// A reliable message is late by a round trip for each time it is lost, and there are about forty.
+		takes += Micros(8+160*loss) * 2 * (s.late() + 25*Millisecond)
 	}
-	return (dispute.MaxRounds+3)*word+Micros(apart/16)*s.slowest() < maxDispute*3/4
+	return takes < maxDispute*3/4
 }
 
 // state returns the true state as tick n begins.
