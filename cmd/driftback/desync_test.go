@@ -10,8 +10,8 @@ import (
 
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/desync"
-	fighter "github.com/driftback/driftback/examples/fighter/sim"
-	racer "github.com/driftback/driftback/examples/racer/sim"
+	fightersim "github.com/driftback/driftback/examples/fighter/sim"
+	racersim "github.com/driftback/driftback/examples/racer/sim"
 	"github.com/driftback/driftback/fingerprint"
 	"github.com/driftback/driftback/layout"
 	"github.com/driftback/driftback/simtest"
@@ -51,8 +51,8 @@ func reported[S any, I comparable](t *testing.T, game string, start S, step drif
 
 func TestReportsOfTheEnginesOwnGamesAreRunAgainInAnotherProcess(t *testing.T) {
 	for field, file := range map[string]string{
-		"Fighters[1].Stun": reported(t, "fighter, to tick 600", fighter.New(1), fighter.Step, func(s *fighter.State) { s.Fighters[1].Stun ^= 1 }),
-		"Karts[1].Charge":   reported(t, "racer, to the end", racer.New(1), racer.Step, func(s *racer.State) { s.Karts[1].Charge ^= 1 }),
+		"Fighters[1].Stun": reported(t, "fighter, to tick 600", fightersim.New(1), fightersim.Step, func(s *fightersim.State) { s.Fighters[1].Stun ^= 1 }),
+		"Karts[1].Charge":   reported(t, "racer, to the end", racersim.New(1), racersim.Step, func(s *racersim.State) { s.Karts[1].Charge ^= 1 }),
 		"Digest":            reported(t, "witness", simtest.WitnessState{}, simtest.Witness().Step, func(s *simtest.WitnessState) { s.Digest ^= 1 }),
 	} {
 		code, out, errs := run(t, "desync", file)
@@ -62,12 +62,12 @@ func TestReportsOfTheEnginesOwnGamesAreRunAgainInAnotherProcess(t *testing.T) {
 		require.Contains(t, out, "\n  "+field+" ")
 		require.Contains(t, out, "Tick 500 is where they part")
 	}
-	untouched := reported(t, "racer", racer.New(1), racer.Step, func(*racer.State) {})
+	untouched := reported(t, "racer", racersim.New(1), racersim.Step, func(*racersim.State) {})
 	code, out, errs := run(t, "desync", untouched, "-json")
 	require.Zero(t, code, errs)
 	require.Contains(t, out, `"ours":true`)
 
-	code, out, errs = run(t, "desync", reported(t, "chess", racer.New(1), racer.Step, func(*racer.State) {}))
+	code, out, errs = run(t, "desync", reported(t, "chess", racersim.New(1), racersim.Step, func(*racersim.State) {}))
 	require.Zero(t, code, errs)
 	require.Contains(t, out, `does not know the game "chess" (it knows fighter, racer and witness)`)
 	code, _, errs = run(t, "desync")
