@@ -52,8 +52,8 @@ func reported[S any, I comparable](t *testing.T, game string, start S, step drif
 func TestReportsOfTheEnginesOwnGamesAreRunAgainInAnotherProcess(t *testing.T) {
 	for field, file := range map[string]string{
 		"Fighters[1].Stun": reported(t, "fighter, to tick 600", fightersim.New(1), fightersim.Step, func(s *fightersim.State) { s.Fighters[1].Stun ^= 1 }),
-		"Karts[1].Charge":   reported(t, "racer, to the end", racersim.New(1), racersim.Step, func(s *racersim.State) { s.Karts[1].Charge ^= 1 }),
-		"Digest":            reported(t, "witness", simtest.WitnessState{}, simtest.Witness().Step, func(s *simtest.WitnessState) { s.Digest ^= 1 }),
+		"Karts[1].Charge":  reported(t, "racer, to the end", racersim.New(1), racersim.Step, func(s *racersim.State) { s.Karts[1].Charge ^= 1 }),
+		"Digest":           reported(t, "witness", simtest.WitnessState{}, simtest.Witness().Step, func(s *simtest.WitnessState) { s.Digest ^= 1 }),
 	} {
 		code, out, errs := run(t, "desync", file)
 		require.Equal(t, 1, code, errs)
