@@ -50,7 +50,7 @@ var floors = map[string]floor{
 	"dispute":     {clockless: true, imports: []string{""}},
 	// What a desync leaves behind, and its command line.
 	"desync":         {clockless: true, imports: []string{"", "layout", "fingerprint", "wire", "dispute"}},
-	"desync/command": {imports: []string{"", "fingerprint", "dispute", "desync", "wire", "internal/cmdline"}},
+	"desync/command": {imports: []string{"", "layout", "fingerprint", "desync", "internal/files", "internal/cmdline"}},
 	"session": {clockless: true, imports: []string{
 		"", "feed", "layout", "inputlog", "snapshot", "fingerprint", "rewind", "pacing", "buggify", "wire", "mesh", "transport", "transfer",
 		"dispute", "desync",
@@ -58,12 +58,12 @@ var floors = map[string]floor{
 	"simtest": {clockless: true, imports: []string{
 		"", "rng", "buggify", "layout", "fingerprint", "snapshot", "wire", "mesh", "feed", "pacing", "dispute", "session", "transport",
 		"transport/impair", "transport/loopback",
-		"simtest/internal/files", "internal/commit",
+		"internal/files", "internal/commit",
 	}},
-	// Where scenarios that fail are kept; the simulation itself touches no file.
-	"simtest/internal/files": {},
-	"internal/commit":        {},
-	"internal/cmdline":       {},
+	// Where scenarios that fail are kept, and reports are read; the simulation itself touches no file.
+	"internal/files":   {},
+	"internal/commit":  {},
+	"internal/cmdline": {},
 	// The clock of a relay in a process.
 	"internal/carry": {imports: []string{"", "relay"}},
 	// How tests wait for a network.
@@ -71,9 +71,9 @@ var floors = map[string]floor{
 	// For tests alone, as the one before.
 	"internal/signaltest": {imports: []string{"internal/waittest", "signalling/server"}},
 	// The one room of simtest with threads and a clock, and its command line.
-	"simtest/soak": {imports: []string{"", "rng", "simtest", "simtest/internal/files", "internal/commit"}},
+	"simtest/soak": {imports: []string{"", "rng", "simtest", "internal/files", "internal/commit"}},
 	"simtest/soak/command": {imports: []string{
-		"simtest", "simtest/soak", "simtest/internal/files", "internal/commit", "internal/cmdline",
+		"simtest", "simtest/soak", "internal/files", "internal/commit", "internal/cmdline",
 	}},
 
 	"fixed": {clockless: true},

@@ -30,17 +30,17 @@ func (d *document) take(n int) (b []byte) {
 func (d *document) u8() int     { return int(d.take(1)[0]) }
 func (d *document) u64() uint64 { return binary.LittleEndian.Uint64(d.take(8)) }
 
-func (d *document) number() (v int) {
+func (d *document) number() (v int64) {
 	for shift := 0; ; shift += 7 {
 		b := d.u8()
-		v |= b & 0x7f << shift
+		v |= int64(b&0x7f) << shift
 		if b < 0x80 {
 			return v
 		}
 	}
 }
 
-func (d *document) text() string { return string(d.take(d.number())) }
+func (d *document) text() string { return string(d.take(int(d.number()))) }
 
 func (d *document) say(format string, args ...any) { fmt.Fprintf(&d.out, format+"\n", args...) }
 
@@ -82,12 +82,12 @@ func byDocument(b []byte) string {
 	d.differences("unrepeated")
 	d.say("at %d sizes %d %d", d.number(), d.number(), d.number())
 	d.differences("field")
-	size := d.number()
+	size := int(d.number())
 	d.say("input %d %x state %x", size, d.u64(), d.u64())
 	if n := d.number(); n > 0 {
 		first := d.number()
-		for i := range n {
-			d.say("tick %d paused %d speed %d", first+i, d.u8(), d.u8())
+		for i := range int(n) {
+			d.say("tick %d paused %d speed %d", first+int64(i), d.u8(), d.u8())
 			for range players {
 				d.say(" %x %d %d", d.take(size), d.u8(), d.u8())
 			}
@@ -97,7 +97,7 @@ func byDocument(b []byte) string {
 	d.say("start %d end %d", d.number(), d.number())
 	for flag := 1; flag <= 2; flag++ {
 		if has&flag > 0 {
-			d.say("state %x", d.take(d.number()))
+			d.say("state %x", d.take(int(d.number())))
 		}
 	}
 	if len(d.b) > 0 {

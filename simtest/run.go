@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/driftback/driftback/internal/commit"
-	"github.com/driftback/driftback/simtest/internal/files"
+	"github.com/driftback/driftback/internal/files"
 )
 
 // What go test is told beside its own flags.

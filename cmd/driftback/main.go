@@ -1,6 +1,7 @@
 // Command driftback is the engine's tools, each a command below it:
 //
 //	driftback sim -seeds 0:10000    play simulated matches and hold each to the rules
+//	driftback desync FILE           open the report of a desync, and run its tick again
 //	driftback relay -players 4      carry a match between players who need not reach each other
 //	driftback signal                serve rooms in which players behind routers find each other
 //	driftback version               say which version this is
@@ -26,6 +27,7 @@ func root() *cli.Command {
 		Usage: "tools for rollback netcode",
 		Commands: []*cli.Command{
 			simCommand(),
+			desyncCommand(),
 			relayCommand(),
 			signalCommand(),
 			versionCommand(),

@@ -119,7 +119,7 @@ func TestTheExitCodeSaysWhetherARuleWasBrokenInAnotherProcess(t *testing.T) {
 	require.Regexp(t, `^driftback: the scenario cannot be read: [^\n]+\.\n$`, errs)
 	code, _, errs = run(t)
 	require.Equal(t, 2, code)
-	require.Equal(t, "driftback: say which command: sim, relay, signal, version; driftback -help says more.\n", errs)
+	require.Equal(t, "driftback: say which command: sim, desync, relay, signal, version; driftback -help says more.\n", errs)
 	code, _, errs = run(t, "simm")
 	require.Equal(t, 2, code)
 	require.Contains(t, errs, `there is no command "simm"`)

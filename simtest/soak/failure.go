@@ -7,7 +7,7 @@ import (
 
 	"github.com/driftback/driftback/internal/commit"
 	"github.com/driftback/driftback/simtest"
-	"github.com/driftback/driftback/simtest/internal/files"
+	"github.com/driftback/driftback/internal/files"
 )
 
 // Failure is a seed that failed.

@@ -15,7 +15,7 @@ import (
 	"github.com/driftback/driftback/internal/cmdline"
 	"github.com/driftback/driftback/internal/commit"
 	"github.com/driftback/driftback/simtest"
-	"github.com/driftback/driftback/simtest/internal/files"
+	"github.com/driftback/driftback/internal/files"
 	"github.com/driftback/driftback/simtest/soak"
 )
 

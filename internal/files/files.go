@@ -1,6 +1,6 @@
-// Package files is how simtest reaches the disk: a scenario that fails is kept in a
-// file, and one is read to be replayed. It owns that and nothing else, so that the
-// simulation itself can be seen to touch no file.
+// Package files is how the simulation and the commands reach the disk: a scenario that fails is kept in a
+// file, and one is read to be replayed, as is the report of a desync. It owns that and nothing else, so that the
+// packages that use it can be seen to touch no file.
 package files
 
 import (

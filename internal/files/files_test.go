@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/driftback/driftback/simtest/internal/files"
+	"github.com/driftback/driftback/internal/files"
 )
 
 func TestAFileIsReadAsItWasWrittenAndNoneIsLeftBeside(t *testing.T) {
