@@ -1,6 +1,7 @@
 // Package mesh is the protocol between the peers of a match, over bytes: the
 // handshake, publishing inputs with everything a peer has not acknowledged,
-// acknowledging, confirming, comparing fingerprints, time-outs, how the others go on
+// acknowledging, confirming, comparing fingerprints, carrying what peers that differ have to
+// tell each other of that, time-outs, how the others go on
 // without a peer and let it in again, and the ways a match ends.
 //
 // Beside the match it carries messages between the games, and hands the links on to the

@@ -16,7 +16,8 @@
 // window ahead of what is confirmed. When an input arrives that was guessed wrongly
 // the session rewinds and re-simulates, once for all that arrived together. Every
 // few ticks the peers compare fingerprints of confirmed states and halt when they
-// differ. Every result says how fast to go on, so that all peers predict equally many
+// differ, having found out together from which tick on and in which fields: see [DesyncError]
+// and [Lockstep.Report]. Every result says how fast to go on, so that all peers predict equally many
 // ticks; package pacing has the arithmetic.
 //
 // What no tick depends on, such as a choice of characters, peers tell each other with
