@@ -43,7 +43,7 @@ func requireDesync(t *testing.T, m *match, a, b *peer, first, found driftback.Ti
 		require.Equal(t, first, at)
 		require.Equal(t, int64(first), s.Ticks)
 		require.Equal(t, errs[i].Ours, h.Sum(&s))
-		requireReport(t, p, errs[i])
+		requireReport(t, p, errs[i], []*peer{b, a}[i].config.Step)
 		next, err := p.session.ConfirmedState(&s)
 		require.NoError(t, err)
 		require.EqualValues(t, next, s.Ticks, "the world itself is as it was")
@@ -62,8 +62,9 @@ func requireDesync(t *testing.T, m *match, a, b *peer, first, found driftback.Ti
 }
 
 // requireReport requires that a peer's report says what its error does, and that the one tick, run with what
-// the report has, turns the one state into the other.
-func requireReport(t *testing.T, p *peer, e *session.DesyncError) *desync.Report {
+// the report has, turns the one state into the other; with the other peer's step, unless that is nil, into the
+// other peer's.
+func requireReport(t *testing.T, p *peer, e *session.DesyncError, other driftback.Step[state, input]) *desync.Report {
 	t.Helper()
 	r, ok := p.session.Report()
 	require.True(t, ok)
@@ -89,26 +90,20 @@ func requireReport(t *testing.T, p *peer, e *session.DesyncError) *desync.Report
 	if r.Before == nil || r.After == nil {
 		return r
 	}
-	var s state
-	require.NoError(t, l.Parse(r.Before, &s))
-	inputs, err := layout.OfInput[input]()
-	require.NoError(t, err)
-	for _, given := range r.Inputs {
-		if given.Tick < r.Start || given.Tick >= r.End || given.Paused {
-			continue
-		}
-		var pass driftback.Pass
-		in, status := make([]input, len(given.Given)), make([]driftback.Status, len(given.Given))
-		for q, g := range given.Given {
-			require.NoError(t, inputs.Parse(g.Input, &in[q]))
-			status[q] = g.Status
-		}
-		pass.Begin(given.Tick, status)
-		p.config.Step(&s, in, &pass)
-	}
 	if e.Repeats[0] == dispute.Same {
-		require.Equal(t, r.After, l.Append(nil, &s))
 		require.Equal(t, []driftback.Tick{e.Tick - 1, e.Tick}, []driftback.Tick{r.Start, r.End})
+		for _, runs := range []struct {
+			step driftback.Step[state, input]
+			ours bool
+		}{{p.config.Step, true}, {other, false}} {
+			if runs.step == nil {
+				continue
+			}
+			o, err := desync.Rerun(r, runs.step)
+			require.NoError(t, err)
+			require.True(t, o.Steady)
+			require.Equal(t, []bool{runs.ours, true, !runs.ours}, []bool{o.Ours, o.TheirsKnown, o.Theirs})
+		}
 	}
 	return r
 }
@@ -155,11 +150,11 @@ func TestAStepThatIsNotPureIsNamedOnBothSides(t *testing.T) {
 		require.Len(t, e.Fields, 1)
 		require.Equal(t, "Level[3]", e.Fields[0].Path)
 	}
-	r := requireReport(t, m.peers[1], impure)
+	r := requireReport(t, m.peers[1], impure, nil)
 	require.Equal(t, []driftback.Tick{96, 104}, []driftback.Tick{r.Start, r.End})
 	require.NotNil(t, r.Before)
 	require.NotNil(t, r.After)
-	requireReport(t, m.peers[0], sound)
+	requireReport(t, m.peers[0], sound, nil)
 }
 
 func TestWhatWasPausedIsNotRunWhenTicksAreRunAnew(t *testing.T) {
@@ -177,7 +172,7 @@ func TestWhatWasPausedIsNotRunWhenTicksAreRunAnew(t *testing.T) {
 		require.Equal(t, [2]dispute.Repeats{dispute.Same, dispute.Same}, e.Repeats)
 		require.EqualValues(t, 151, e.Tick)
 		require.True(t, e.Exact)
-		r := requireReport(t, p, e)
+		r := requireReport(t, p, e, nil)
 		paused := 0
 		for _, in := range r.Inputs {
 			if in.Paused {
@@ -211,7 +206,7 @@ func TestTicksAreRunAnewWithThoseWhoWereReplaced(t *testing.T) {
 		require.Equal(t, [2]dispute.Repeats{dispute.Same, dispute.Same}, e.Repeats)
 		require.EqualValues(t, 501, e.Tick)
 		require.True(t, e.Exact)
-		requireReport(t, p, e)
+		requireReport(t, p, e, nil)
 	}
 }
 
@@ -242,7 +237,7 @@ func TestWhoHasComeBackRunsAnewFromWhereItBegan(t *testing.T) {
 	require.Equal(t, [2]dispute.Repeats{dispute.Same, dispute.Same}, e.Repeats)
 	require.Len(t, e.Fields, 1)
 	require.Equal(t, "Pos[3]", e.Fields[0].Path)
-	r := requireReport(t, p, e)
+	r := requireReport(t, p, e, nil)
 	require.Greater(t, r.Inputs[0].Tick, e.Agreed, "the control: it begins later")
 }
 
@@ -267,7 +262,7 @@ func TestAPeerThatTellsNothingKeepsTheOtherFromNoMoreThanItHas(t *testing.T) {
 	require.Equal(t, [2]dispute.Repeats{dispute.Same, dispute.Untried}, e.Repeats)
 	require.Empty(t, e.Fields)
 	require.ErrorContains(t, e, "they were last seen alike as tick 96 began")
-	r := requireReport(t, m.peers[0], e)
+	r := requireReport(t, m.peers[0], e, nil)
 	require.NotNil(t, r.Before)
 	require.EqualValues(t, 101, desyncOf(t, m.peers[1]).Tick, "whoever was told knows")
 }
@@ -307,7 +302,7 @@ func TestEvidenceThatIsJunkHarmsNobody(t *testing.T) {
 			require.EqualValues(t, 104, e.Found)
 			require.True(t, e.Tick > 96 && e.Tick <= 104)
 			require.NotEmpty(t, p.err.Error())
-			requireReport(t, p, e)
+			requireReport(t, p, e, nil)
 		}
 	}
 }
@@ -346,7 +341,7 @@ func TestOfThreeAllThatDifferFindOutInWhat(t *testing.T) {
 		if p.self != 1 {
 			require.EqualValues(t, 1, e.Peer)
 		}
-		requireReport(t, p, e)
+		requireReport(t, p, e, nil)
 	}
 }
 
