@@ -34,7 +34,7 @@ func fuzzed(t *testing.T, phase byte) *match {
 	m := newMatch(t, 3, func(c *Config) {
 		c.FingerprintEvery, c.History, c.Window, c.Redundancy = 2, 4, 4, 2
 		c.RejoinGrace, c.Delay = time.Hour, int(c.Self)
-		c.PlayOn = phase == fuzzVoting
+		c.PlayOn, c.Evidence = phase == fuzzVoting, phase == fuzzDisputing
 		c.Valid = func(in []byte) bool { return in[0] != 0xff }
 		c.ValidEntry = func(_ driftback.Participant, e wire.Entry) bool { return e != wire.EntryResume }
 	})
@@ -146,7 +146,8 @@ func FuzzReceive(f *testing.F) {
 		wire.Hello{Match: 7, Nonce: 2, Settings: settings, Delays: []wire.Delay{{Participant: 1, Ticks: 1}}},
 		wire.Hello{Match: 7, Nonce: 3, Settings: settings, Delays: []wire.Delay{{Participant: 1, Ticks: 400}}},
 		wire.Start{Digest: 1, Seed: 2, State: 3, HasState: true}, wire.Finish{At: 5, Sum: 5, HasSum: true},
-		wire.Disagree{Tick: 2, Sum: 9}, wire.Leave{Reason: LeaveFinished}, wire.Leave{Reason: LeaveHalted, Text: "so it is"},
+		wire.Disagree{Tick: 2, Sum: 9}, wire.Disagree{Tick: 2, Sum: 0xbad}, wire.Evidence{Tick: 2, Data: []byte{0, 1}}, wire.Evidence{Tick: 2},
+		wire.Leave{Reason: LeaveFinished}, wire.Leave{Reason: LeaveHalted, Text: "so it is"},
 		wire.Message{Data: []byte("hello")}, wire.Message{Taken: 1}, wire.Hello{Match: 8, Nonce: 9},
 	} {
 		b, err := wire.AppendControl(nil, c)

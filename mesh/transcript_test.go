@@ -30,7 +30,7 @@ var update = flag.Bool("update", false, "write the transcripts under testdata an
 // Transcripts -update. A line that begins with # is a comment. The others:
 //
 //	peers a b every=4            who plays, and what is alike: delay, window, redundancy, every,
-//	                             timeout, grace, join, lost, turns; any other name is a setting
+//	                             timeout, grace, join, lost, turns, evidence; any other name is a setting
 //	config b delay=2 game=chess  what is not alike
 //	connect a b                  the link comes up on both sides
 //	play                         every link comes up, and the handshake is not printed
@@ -55,6 +55,9 @@ var update = flag.Bool("update", false, "write the transcripts under testdata an
 //	full a / room a              a's reliable channels have no room, and have some again
 //	forge b->a 1 5: 03           a receives a packet in which b says this of participant 1
 //	message a->b: hi             a's game sends this to b's
+//	evidence a->b: 0102          a tells b this of a state that differs
+//	taken a->b                   b takes what a has told it
+//	settle a->b                  a has told b all of it, and knows all that it can know
 //	rematch a game=chess         a begins the next match, whose id is greater by 100, or tries again
 //	                             to begin the same; its nonce is greater by 100
 //	restart b                    b's process is another one
@@ -166,6 +169,8 @@ func (s *transcript) configOf(i int, nonce uint64) Config {
 			c.PeerTimeout = s.duration(value)
 		case "grace":
 			c.RejoinGrace = s.duration(value)
+		case "evidence":
+			c.Evidence = value == "yes"
 		case "lost":
 			c.PlayOn = value == "playon"
 		case "join":
@@ -326,6 +331,18 @@ func (s *transcript) act(verb string, args []string, rest string) {
 		err = mesh.Fingerprint(driftback.Tick(s.number(args[1])), s.sum(rest))
 	case "message":
 		err = mesh.Send(s.seat(to).self, []byte(rest))
+	case "evidence":
+		b, parseErr := hexbytes.DecodeString(rest)
+		require.NoError(s.t, parseErr)
+		if !mesh.SendEvidence(s.seat(to).self, b) {
+			s.say("that cannot be said now")
+		}
+	case "taken":
+		for b, ok := s.seat(to).mesh.NextEvidence(seat.self); ok; b, ok = s.seat(to).mesh.NextEvidence(seat.self) {
+			s.say("%s has %x", to, b)
+		}
+	case "settle":
+		mesh.Settle(s.seat(to).self)
 	case "finish":
 		mesh.Finish(driftback.Tick(s.number(args[1])), s.sum(rest), true)
 	case "last":
@@ -502,6 +519,11 @@ func controlWords(c wire.Control) string {
 		return fmt.Sprintf("message: %s", c.Data)
 	case wire.Disagree:
 		return fmt.Sprintf("disagree: tick %d begins with %x", c.Tick, c.Sum)
+	case wire.Evidence:
+		if len(c.Data) == 0 {
+			return fmt.Sprintf("evidence: that is all of tick %d", c.Tick)
+		}
+		return fmt.Sprintf("evidence: of tick %d %x", c.Tick, c.Data)
 	default:
 		return viewWords(c)
 	}
