@@ -440,3 +440,21 @@ func TestStatesOfDifferentSizesAreComparedToo(t *testing.T) {
 		require.True(t, strings.Contains(err.Error(), "byte 206 was "))
 	}
 }
+
+func TestWhereTooManyTicksWouldHaveToBeRunAnewThoseThatWereComparedAreAll(t *testing.T) {
+	m := newMatch(t, 2, plant(500, func(c *session.Config[state, input]) { c.FingerprintEvery, c.History = 3000, 6000 }))
+	m.peers[1].maybeDiffers = true
+	m.runWhile(5000, "not halted", func() bool { return !m.ended() })
+	for _, p := range m.peers {
+		e := desyncOf(t, p)
+		require.EqualValues(t, 3000, e.Tick)
+		require.False(t, e.Exact)
+		require.Equal(t, [2]dispute.Repeats{}, e.Repeats)
+		require.Len(t, e.Fields, 1)
+		require.Equal(t, "Pos[3]", e.Fields[0].Path)
+		require.EqualValues(t, 3000, e.FieldsAt)
+		r := requireReport(t, p, e, nil)
+		require.Equal(t, []driftback.Tick{0, 3000}, []driftback.Tick{r.Start, r.End})
+		require.Len(t, r.Inputs, 3001)
+	}
+}
