@@ -3,6 +3,7 @@ package desync
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/driftback/driftback"
@@ -113,8 +114,9 @@ func (r *reader) bytes(what string, limit int) []byte {
 }
 
 func (r *reader) differences(what string) []fingerprint.Difference {
-	var list []fingerprint.Difference
-	for range r.count(what, MaxFields, 3) {
+	n := r.count(what, MaxFields, 3)
+	list := slices.Grow([]fingerprint.Difference(nil), n)
+	for range n {
 		list = append(list, fingerprint.Difference{
 			Path: r.text("a path", MaxText), A: r.text("a value", MaxText), B: r.text("a value", MaxText),
 		})

@@ -93,11 +93,8 @@ func TestAStepThatIsNotPureIsSeen(t *testing.T) {
 	require.True(t, o.Steady && o.Ours, "each run has its own inputs")
 }
 
-// own is the same game with bytes of its own, the length first.
-type own struct {
-	state *State
-	loses bool
-}
+// own is the same game with bytes of its own.
+type own struct{ state *State }
 
 var errOwn = errors.New("nothing to make it of")
 
@@ -144,7 +141,7 @@ type otherInput struct{ Buttons uint32 }
 
 type otherState struct{ X int64 }
 
-type pointing struct{ next *int }
+type pointing struct{ Next *int }
 
 func TestWhatCannotBeRunIsSaidInASentence(t *testing.T) {
 	type change = func(r *desync.Report)

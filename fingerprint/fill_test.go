@@ -50,7 +50,7 @@ func TestAStateIsMadeOfItsBytes(t *testing.T) {
 	require.Equal(t, "kart", *n.name)
 	require.ErrorIs(t, fingerprint.Fill(section(nil), &n), errNoName)
 
-	type pointing struct{ next *int }
+	type pointing struct{ Next *int }
 	require.False(t, fingerprint.Fillable[pointing]())
 	require.EqualError(t, fingerprint.Fill(section(nil), &pointing{}),
 		"fingerprint: a fingerprint_test.pointing cannot be made of its bytes: it needs a method func (s *State) UnmarshalBinary(b []byte) error")

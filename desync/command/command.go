@@ -143,7 +143,7 @@ func open(ctx context.Context, c *cli.Command, games []Game) error {
 		return err
 	case a.err != nil:
 		return cmdline.Usagef("%s: %w", file, a.err)
-	case a.outcome != nil && !(a.outcome.Steady && a.outcome.Ours):
+	case a.outcome != nil && (!a.outcome.Steady || !a.outcome.Ours):
 		return &cmdline.Error{Code: cmdline.Found}
 	}
 	return nil
