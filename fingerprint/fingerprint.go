@@ -38,6 +38,9 @@ const MaxEncoded = layout.MaxSize
 type Hasher[S any] struct {
 	layout *layout.Layout[S]                // nil: the state has bytes of its own
 	own    func(*S) encoding.BinaryAppender // set if layout is nil
+	parts  []layout.Part[S]                 // the subsystems of a state with a layout
+	names  []string                         // of the subsystems
+	named  []Part                           // of a state with bytes of its own, as named last
 	buf    []byte
 	other  []byte // the second state of Diff
 	err    error
@@ -49,7 +52,11 @@ type Hasher[S any] struct {
 func New[S any]() (*Hasher[S], error) {
 	l, err := layout.Of[S]()
 	if err == nil {
-		return &Hasher[S]{layout: l}, nil
+		h := &Hasher[S]{layout: l, parts: partsOf(l)}
+		for i := range h.parts {
+			h.names = append(h.names, orWhole(h.parts[i].Path))
+		}
+		return h, nil
 	}
 	if _, ok := any((*S)(nil)).(encoding.BinaryAppender); !ok {
 		return nil, refuse(err, "or give the state "+method[S]())
@@ -57,7 +64,25 @@ func New[S any]() (*Hasher[S], error) {
 	if field, ok := layout.Embedded[S, encoding.BinaryAppender](); ok {
 		return nil, refuse(err, "the embedded "+field+" has an AppendBinary method, which stands for that field alone: give it a name")
 	}
-	return &Hasher[S]{own: func(s *S) encoding.BinaryAppender { return any(s).(encoding.BinaryAppender) }}, nil
+	if err := partedErr[S](); err != nil {
+		return nil, err
+	}
+	h := &Hasher[S]{own: func(s *S) encoding.BinaryAppender { return any(s).(encoding.BinaryAppender) }}
+	if _, ok := any((*S)(nil)).(Parted); !ok {
+		h.names = []string{whole}
+	}
+	return h, nil
+}
+
+// whole is the path of all of a state.
+const whole = "(state)"
+
+// orWhole returns a path of the layout's, which is empty for all of the state.
+func orWhole(path string) string {
+	if path == "" {
+		return whole
+	}
+	return path
 }
 
 // method says which method would encode an S, and what S has of that name but with another
