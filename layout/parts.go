@@ -42,15 +42,20 @@ func (p *Part[T]) View(buf []byte, v *T) (b []byte, inPlace bool) {
 	if p.Size == 0 {
 		return buf[:0], false
 	}
-	mem := memory(v)
-	if p.mem >= 0 {
-		b = mem[p.mem:][:p.Size]
-		if between(p.plan.floats, check, b, nil, p.Offset, 0, 0) < 0 {
+	return p.plan.view(buf, memory(v), p.Offset, p.Size, p.mem)
+}
+
+// view returns the canonical bytes from at on, whose memory begins at lies if that is
+// they as it stands.
+func (p *plan) view(buf, mem []byte, at, size, lies int) (b []byte, inPlace bool) {
+	if lies >= 0 {
+		b = mem[lies:][:size]
+		if between(p.floats, check, b, nil, at, 0, 0) < 0 {
 			return b, true
 		}
 	}
-	b = slices.Grow(buf[:0], p.Size)[:p.Size]
-	p.plan.part(b, mem, p.Offset)
+	b = slices.Grow(buf[:0], size)[:size]
+	p.part(b, mem, at)
 	return b, false
 }
 
