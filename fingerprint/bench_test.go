@@ -95,7 +95,7 @@ func benchmark[S any](b *testing.B) {
 	beside("sum", func() { h.Sum(s) })
 	beside("row", func() { row = h.Row(row[:0], s) })
 	beside("root", func() { h.Root(row) })
-	beside("in turn", func() { h.InTurn(turn, s); turn++ })
+	beside("in turn", func() { h.SumOne(turn, s); turn++ })
 }
 
 // inTurns is how many calls of one are followed by as many of the other.

@@ -166,7 +166,7 @@ func (h *Hasher[S]) rowOwn(dst []Sum, s *S) []Sum {
 	return dst
 }
 
-func (h *Hasher[S]) inTurnOwn(turn uint64, s *S) Sum {
+func (h *Hasher[S]) sumOneOwn(turn uint64, s *S) Sum {
 	b, parts, ok := h.viewOwn(s)
 	if !ok {
 		return 0

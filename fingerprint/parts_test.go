@@ -102,14 +102,14 @@ func TestARowOfAStatesOwnBytesIsByTheNamesThatItGives(t *testing.T) {
 	}
 	require.Equal(t, want, row)
 	for turn := range uint64(10) {
-		require.Equal(t, want[1+turn%5], h.InTurn(turn, c))
+		require.Equal(t, want[1+turn%5], h.SumOne(turn, c))
 	}
 	require.Len(t, h.Row(nil, newCamp(0)), 5, "an empty list is a part too")
 	require.NoError(t, h.Err())
 
 	o, state := hasher[own](t), &own{body: []byte("a state")}
 	require.Equal(t, []fingerprint.Sum{o.Sum(state)}, o.Row(nil, state), "without names it is one subsystem")
-	require.Equal(t, o.Sum(state), o.InTurn(3, state))
+	require.Equal(t, o.Sum(state), o.SumOne(3, state))
 }
 
 func TestDifferencesOfAStatesOwnBytesHaveItsNames(t *testing.T) {
@@ -213,7 +213,7 @@ func TestNamesThatCannotBeTrueAreAnError(t *testing.T) {
 			h, l := hasher[liar](t), &liar{c.parts, 8}
 			require.Empty(t, h.Row(nil, l))
 			require.EqualError(t, h.Err(), "fingerprint: the state's AppendParts: "+c.want)
-			require.Zero(t, h.InTurn(0, l))
+			require.Zero(t, h.SumOne(0, l))
 			require.NotZero(t, h.Sum(l), "a sum needs no names")
 			require.Equal(t, "[byte 8: nothing: it ends after 8 bytes or 0x00]", fmt.Sprint(h.Diff(nil, l, &liar{c.parts, 9})))
 		})

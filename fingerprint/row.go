@@ -56,10 +56,10 @@ func (h *Hasher[S]) Row(dst []Sum, s *S) []Sum {
 // InTurn returns the sum of one subsystem alone, that which Row has at turn modulo their
 // number: with a turn that goes up by one, each has its turn, and a large state is never
 // hashed at once. Of a state with bytes of its own all bytes are made in each turn.
-func (h *Hasher[S]) InTurn(turn uint64, s *S) Sum {
+func (h *Hasher[S]) SumOne(turn uint64, s *S) Sum {
 	switch {
 	case h.layout == nil:
-		return h.inTurnOwn(turn, s)
+		return h.sumOneOwn(turn, s)
 	case len(h.parts) == 0:
 		return h.Sum(s)
 	}

@@ -69,9 +69,9 @@ func TestARowIsTheSumOfEachSubsystemsBytes(t *testing.T) {
 	require.Equal(t, fingerprint.Sum(1), row[0], "what was there is gone")
 	require.Equal(t, want, row[1:])
 	for turn := range uint64(3 * len(want)) {
-		require.Equal(t, want[turn%uint64(len(want))], h.InTurn(turn, s), "turn %d", turn)
+		require.Equal(t, want[turn%uint64(len(want))], h.SumOne(turn, s), "turn %d", turn)
 	}
-	require.Equal(t, want[(math.MaxUint64)%7], h.InTurn(math.MaxUint64, s))
+	require.Equal(t, want[(math.MaxUint64)%7], h.SumOne(math.MaxUint64, s))
 
 	s.Winds[7] = math.Float32frombits(0xffc00123) // its memory is no longer canonical
 	require.Equal(t, rowByHand(t, s), h.Row(nil, s))
@@ -172,7 +172,7 @@ func TestARootTellsRowsApart(t *testing.T) {
 func TestAnEmptyStateHasAnEmptyRowAndATurn(t *testing.T) {
 	h := hasher[struct{}](t)
 	require.Empty(t, h.Row(nil, &struct{}{}))
-	require.Equal(t, h.Sum(&struct{}{}), h.InTurn(5, &struct{}{}))
+	require.Equal(t, h.Sum(&struct{}{}), h.SumOne(5, &struct{}{}))
 }
 
 func TestRowsAndTurnsAllocateNothingOnceWarm(t *testing.T) {
@@ -184,9 +184,9 @@ func TestRowsAndTurnsAllocateNothingOnceWarm(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		row = h.Row(row[:0], s)
 		h.Root(row)
-		h.InTurn(turn, s)
+		h.SumOne(turn, s)
 		rowOfCamp = o.Row(rowOfCamp[:0], c)
-		o.InTurn(turn, c)
+		o.SumOne(turn, c)
 		turn++
 	}))
 	require.NoError(t, o.Err())

@@ -329,7 +329,7 @@ func (m *Lockstep[S, I]) fingerprint(state *S) {
 			return
 		}
 	}
-	sum, _ := m.sum(state)
+	sum := m.sumAt(t, state)
 	m.check(m.mesh.Fingerprint(t, sum))
 	m.giveState(t, state, sum)
 }
