@@ -75,7 +75,7 @@ func benchmark[S any](b *testing.B) {
 	require.NoError(b, err)
 	plain := l.Append(nil, s)
 	require.EqualValues(b, xxh3.Hash(plain), h.Sum(s))
-	row, turn := h.Row(nil, s), uint64(0)
+	row, next := h.Row(nil, s), uint64(0)
 
 	beside := func(name string, once func()) {
 		b.Run(name, func(b *testing.B) {
@@ -95,7 +95,7 @@ func benchmark[S any](b *testing.B) {
 	beside("sum", func() { h.Sum(s) })
 	beside("row", func() { row = h.Row(row[:0], s) })
 	beside("root", func() { h.Root(row) })
-	beside("in turn", func() { h.SumOne(turn, s); turn++ })
+	beside("one", func() { h.SumOne(next, s); next++ })
 }
 
 // inTurns is how many calls of one are followed by as many of the other.

@@ -166,14 +166,14 @@ func (h *Hasher[S]) rowOwn(dst []Sum, s *S) []Sum {
 	return dst
 }
 
-func (h *Hasher[S]) sumOneOwn(turn uint64, s *S) Sum {
+func (h *Hasher[S]) sumOneOwn(i uint64, s *S) Sum {
 	b, parts, ok := h.viewOwn(s)
 	if !ok {
 		return 0
 	}
-	n := int(turn % uint64(len(parts)))
-	for i := range n {
-		b = b[parts[i].Size:]
+	n := int(i % uint64(len(parts)))
+	for before := range n {
+		b = b[parts[before].Size:]
 	}
 	return Sum(xxh3.Hash(b[:parts[n].Size]))
 }

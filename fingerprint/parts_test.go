@@ -101,8 +101,8 @@ func TestARowOfAStatesOwnBytesIsByTheNamesThatItGives(t *testing.T) {
 		want = append(want, fingerprint.Sum(xxh3.Hash(part)))
 	}
 	require.Equal(t, want, row)
-	for turn := range uint64(10) {
-		require.Equal(t, want[1+turn%5], h.SumOne(turn, c))
+	for i := range uint64(10) {
+		require.Equal(t, want[1+i%5], h.SumOne(i, c))
 	}
 	require.Len(t, h.Row(nil, newCamp(0)), 5, "an empty list is a part too")
 	require.NoError(t, h.Err())

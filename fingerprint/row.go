@@ -53,17 +53,17 @@ func (h *Hasher[S]) Row(dst []Sum, s *S) []Sum {
 	return dst
 }
 
-// InTurn returns the sum of one subsystem alone, that which Row has at turn modulo their
-// number: with a turn that goes up by one, each has its turn, and a large state is never
-// hashed at once. Of a state with bytes of its own all bytes are made in each turn.
-func (h *Hasher[S]) SumOne(turn uint64, s *S) Sum {
+// SumOne returns the sum of one subsystem alone, that which Row has at i modulo their
+// number: with an i that goes up by one all of them come round, and a large state is never
+// hashed at once. Of a state with bytes of its own all bytes are made each time.
+func (h *Hasher[S]) SumOne(i uint64, s *S) Sum {
 	switch {
 	case h.layout == nil:
-		return h.sumOneOwn(turn, s)
+		return h.sumOneOwn(i, s)
 	case len(h.parts) == 0:
 		return h.Sum(s)
 	}
-	return h.sumPart(int(turn%uint64(len(h.parts))), s)
+	return h.sumPart(int(i%uint64(len(h.parts))), s)
 }
 
 // Root returns one sum of a whole row: two rows of as many sums have the same root

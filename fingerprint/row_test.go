@@ -68,8 +68,8 @@ func TestARowIsTheSumOfEachSubsystemsBytes(t *testing.T) {
 	row := h.Row([]fingerprint.Sum{1}, s)
 	require.Equal(t, fingerprint.Sum(1), row[0], "what was there is gone")
 	require.Equal(t, want, row[1:])
-	for turn := range uint64(3 * len(want)) {
-		require.Equal(t, want[turn%uint64(len(want))], h.SumOne(turn, s), "turn %d", turn)
+	for i := range uint64(3 * len(want)) {
+		require.Equal(t, want[i%uint64(len(want))], h.SumOne(i, s), "subsystem %d", i)
 	}
 	require.Equal(t, want[(math.MaxUint64)%7], h.SumOne(math.MaxUint64, s))
 
@@ -169,25 +169,25 @@ func TestARootTellsRowsApart(t *testing.T) {
 	require.EqualValues(t, xxh3.Hash(b), root)
 }
 
-func TestAnEmptyStateHasAnEmptyRowAndATurn(t *testing.T) {
+func TestAnEmptyStateHasAnEmptyRowAndOneSum(t *testing.T) {
 	h := hasher[struct{}](t)
 	require.Empty(t, h.Row(nil, &struct{}{}))
 	require.Equal(t, h.Sum(&struct{}{}), h.SumOne(5, &struct{}{}))
 }
 
-func TestRowsAndTurnsAllocateNothingOnceWarm(t *testing.T) {
+func TestRowsAndTheirSumsAllocateNothingOnceWarm(t *testing.T) {
 	h, o := hasher[town](t), hasher[camp](t)
 	s, c := new(town), newCamp(3)
 	s.Winds[0] = math.Float32frombits(0xffc00123)
 	row, rowOfCamp := h.Row(nil, s), o.Row(nil, c)
-	turn := uint64(0)
+	next := uint64(0)
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		row = h.Row(row[:0], s)
 		h.Root(row)
-		h.SumOne(turn, s)
+		h.SumOne(next, s)
 		rowOfCamp = o.Row(rowOfCamp[:0], c)
-		o.SumOne(turn, c)
-		turn++
+		o.SumOne(next, c)
+		next++
 	}))
 	require.NoError(t, o.Err())
 }
