@@ -11,6 +11,12 @@
 // fields and the many patterns of NaN never enter a sum, and −0 differs from 0.
 // Otherwise they are what the state's own AppendBinary makes.
 //
+// A sum is of all of a state, and says that two differ. Between that and the fields there is
+// a row: one sum for each subsystem, which are the fields at the top, found once by
+// reflection. [Hasher.Row] hashes all of them, [Hasher.SumOne] one of them at a time, for
+// worlds that are too large to be hashed at once, and [Hasher.Root] is one sum of a row. A
+// state with bytes of its own may name what they are: see [Parted].
+//
 // A [Hasher] reuses a buffer and belongs to one goroutine.
 package fingerprint
 

@@ -81,7 +81,7 @@ func (m *Lockstep[S, I]) ConfirmedState(into *S) (driftback.Tick, error) {
 
 // Root returns this peer's fingerprint of the confirmed state as a due tick began,
 // a multiple of Config.FingerprintEvery; ok is false if it is not kept or not yet
-// known.
+// known. With Config.FingerprintRotate it is that of one subsystem.
 func (m *Lockstep[S, I]) Root(t driftback.Tick) (sum fingerprint.Sum, ok bool) {
 	v, ok := m.mesh.Root(t)
 	return fingerprint.Sum(v), ok
