@@ -254,7 +254,7 @@ type bent struct{ list []byte }
 func (b *bent) AppendBinary(to []byte) ([]byte, error) { return append(to, b.list...), nil }
 func (b *bent) AppendParts() []fingerprint.Part        { return nil }
 
-type Parts struct{ left byte }
+type Parts struct{ Left byte }
 
 func (*Parts) AppendParts(dst []fingerprint.Part) []fingerprint.Part { return dst }
 

@@ -30,9 +30,10 @@ type Part[T any] struct {
 //
 // What they are depends on the type alone, and is alike on every architecture.
 func (l *Layout[T]) Parts(least, most int) []Part[T] {
-	var all []Part[T]
-	for _, c := range together(l.plan.cut(max(most, 1)), least) {
-		all = append(all, Part[T]{Path: c.path(), Offset: c.at, Size: c.size, plan: l.plan, mem: l.plan.lies(c.at, c.size)})
+	pieces := together(l.plan.cut(max(most, 1)), least)
+	all := make([]Part[T], len(pieces))
+	for i, c := range pieces {
+		all[i] = Part[T]{Path: c.path(), Offset: c.at, Size: c.size, plan: l.plan, mem: l.plan.lies(c.at, c.size)}
 	}
 	return all
 }
