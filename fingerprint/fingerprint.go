@@ -11,6 +11,12 @@
 // fields and the many patterns of NaN never enter a sum, and −0 differs from 0.
 // Otherwise they are what the state's own AppendBinary makes.
 //
+// A sum is of all of a state, and says that two differ. Between that and the fields there is
+// a row: one sum for each subsystem, which are the fields at the top, found once by
+// reflection. [Hasher.Row] hashes all of them, [Hasher.SumOne] one of them at a time, for
+// worlds that are too large to be hashed at once, and [Hasher.Root] is one sum of a row. A
+// state with bytes of its own may name what they are: see [Parted].
+//
 // A [Hasher] reuses a buffer and belongs to one goroutine.
 package fingerprint
 
@@ -38,6 +44,9 @@ const MaxEncoded = layout.MaxSize
 type Hasher[S any] struct {
 	layout *layout.Layout[S]                // nil: the state has bytes of its own
 	own    func(*S) encoding.BinaryAppender // set if layout is nil
+	parts  []layout.Part[S]                 // the subsystems of a state with a layout
+	names  []string                         // of the subsystems
+	named  []Part                           // of a state with bytes of its own, as named last
 	buf    []byte
 	other  []byte // the second state of Diff
 	err    error
@@ -49,7 +58,11 @@ type Hasher[S any] struct {
 func New[S any]() (*Hasher[S], error) {
 	l, err := layout.Of[S]()
 	if err == nil {
-		return &Hasher[S]{layout: l}, nil
+		h := &Hasher[S]{layout: l, parts: partsOf(l)}
+		for i := range h.parts {
+			h.names = append(h.names, orWhole(h.parts[i].Path))
+		}
+		return h, nil
 	}
 	if _, ok := any((*S)(nil)).(encoding.BinaryAppender); !ok {
 		return nil, refuse(err, "or give the state "+method[S]())
@@ -57,7 +70,25 @@ func New[S any]() (*Hasher[S], error) {
 	if field, ok := layout.Embedded[S, encoding.BinaryAppender](); ok {
 		return nil, refuse(err, "the embedded "+field+" has an AppendBinary method, which stands for that field alone: give it a name")
 	}
-	return &Hasher[S]{own: func(s *S) encoding.BinaryAppender { return any(s).(encoding.BinaryAppender) }}, nil
+	if err := partedErr[S](); err != nil {
+		return nil, err
+	}
+	h := &Hasher[S]{own: func(s *S) encoding.BinaryAppender { return any(s).(encoding.BinaryAppender) }}
+	if _, ok := any((*S)(nil)).(Parted); !ok {
+		h.names = []string{whole}
+	}
+	return h, nil
+}
+
+// whole is the path of all of a state.
+const whole = "(state)"
+
+// orWhole returns a path of the layout's, which is empty for all of the state.
+func orWhole(path string) string {
+	if path == "" {
+		return whole
+	}
+	return path
 }
 
 // method says which method would encode an S, and what S has of that name but with another

@@ -46,3 +46,25 @@ func ExampleOf_refused() {
 	// Output:
 	// layout: state.Fighters[0:2].Name is a string, which keeps its bytes outside the value; use a fixed array of bytes such as [16]byte
 }
+
+func ExampleLayout_Parts() {
+	type state struct {
+		Tick     uint32
+		Paused   bool
+		Fighters [2]struct{ X, Health int16 }
+		Tiles    [300]uint8
+	}
+	l, err := layout.Of[state]()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, p := range l.Parts(8, 200) {
+		fmt.Println(p.Path, p.Offset, p.Size)
+	}
+	// Output:
+	// Tick to Paused 0 5
+	// Fighters 5 8
+	// Tiles[0:150] 13 150
+	// Tiles[150:300] 163 150
+}

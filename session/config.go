@@ -116,6 +116,12 @@ type Config[S any, I comparable] struct {
 	// too, as Save puts them away, and what was done since, up to History ticks: from there the ticks are
 	// run once more when peers differ, to find out where that began. See [DesyncError].
 	FingerprintEvery, History int
+	// FingerprintRotate has each due tick compare one subsystem of the state, the next one each
+	// time and then the first again, so that no tick takes the time of hashing all of a large
+	// world. What differs is found when it is the next one: within as many due ticks as there
+	// are Subsystems, see package fingerprint, if it still differs then. The start state, the
+	// one that the match ends with and one that is handed over are compared whole. Alike.
+	FingerprintRotate bool
 	// Redundancy is how many of the newest inputs a packet with a new one carries at
 	// least, even if the peer has acknowledged them: up to mesh.MaxRedundancy; 0 is
 	// DefaultRedundancy, None is none. What has not been acknowledged is always
@@ -245,6 +251,8 @@ func (c Config[S, I]) filled() (Config[S, I], error) {
 		return c, errors.New("session: Rejoin is true and WhenLost is End: only to a match that plays on can a peer return")
 	case c.Rejoin && c.FingerprintEvery == None:
 		return c, errors.New("session: Rejoin is true and FingerprintEvery is None: a peer that returns is held to the others' fingerprints")
+	case c.FingerprintRotate && c.FingerprintEvery == None:
+		return c, errors.New("session: FingerprintRotate is true and FingerprintEvery is None: nothing is compared, one subsystem at a time or all at once")
 	case c.EffectTolerance < 0 || c.EffectTolerance > maxEffectTolerance:
 		return c, fmt.Errorf("session: EffectTolerance is %d ticks: 0 to %d are allowed", c.EffectTolerance, maxEffectTolerance)
 	}

@@ -46,6 +46,8 @@ func TestEveryConfigErrorNamesTheFieldAndTheValue(t *testing.T) {
 		"redundancy beyond the limit":     {func(c *config) { c.Redundancy = 257 }, []string{"Redundancy", "257", "256"}},
 		"redundancy below None":           {func(c *config) { c.Redundancy = -2 }, []string{"Redundancy", "-2"}},
 		"an interval below None":          {func(c *config) { c.FingerprintEvery = -2 }, []string{"FingerprintEvery", "-2"}},
+		"fingerprints that rotate, and none": {func(c *config) { c.FingerprintRotate, c.FingerprintEvery = true, session.None },
+			[]string{"FingerprintRotate", "FingerprintEvery", "None"}},
 		"an interval above half the history": {func(c *config) { c.FingerprintEvery, c.History = 51, 100 },
 			[]string{"FingerprintEvery", "51", "History", "100", "half"}},
 		"a history below two intervals": {func(c *config) { c.History = 15 }, []string{"History", "15"}},

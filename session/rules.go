@@ -42,7 +42,7 @@ func (r *rules[S, I]) settings() []wire.Setting {
 		{Name: "may pause", Value: r.cfg.mayPauseSetting()},
 		{Name: "tick rate", Value: strconv.Itoa(r.cfg.TickRate)},
 		{Name: "prediction window", Value: orNone(r.cfg.PredictionWindow)},
-		{Name: "fingerprint interval", Value: orNone(r.cfg.FingerprintEvery)},
+		{Name: "fingerprint interval", Value: r.cfg.intervalSetting()},
 		{Name: "when a peer is lost", Value: r.cfg.whenLostSetting()},
 	}
 	slices.SortFunc(settings, func(a, b wire.Setting) int { return strings.Compare(a.Name, b.Name) })

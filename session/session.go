@@ -83,7 +83,7 @@ func (m *Lockstep[S, I]) ConfirmedState(into *S) (driftback.Tick, error) {
 
 // Root returns this peer's fingerprint of the confirmed state as a due tick began,
 // a multiple of Config.FingerprintEvery; ok is false if it is not kept or not yet
-// known.
+// known. With Config.FingerprintRotate it is that of one subsystem.
 func (m *Lockstep[S, I]) Root(t driftback.Tick) (sum fingerprint.Sum, ok bool) {
 	v, ok := m.mesh.Root(t)
 	return fingerprint.Sum(v), ok
@@ -314,7 +314,7 @@ func (m *Lockstep[S, I]) fingerprint(state *S) {
 	if m.keep(t, state, control); m.err != nil {
 		return
 	}
-	sum, _ := m.sum(state)
+	sum := m.sumAt(t, state)
 	m.check(m.mesh.Fingerprint(t, sum))
 	m.giveState(t, state, sum)
 }

@@ -147,10 +147,13 @@ func (m *Spectator[S, I]) fingerprint() {
 	if m.hasher == nil || m.next%driftback.Tick(m.cfg.FingerprintEvery) != 0 {
 		return
 	}
-	sum := m.sum()
+	sum := m.sumDue()
 	m.ours.Put(m.next, sum)
 	if m.feeder == nil || m.err != nil || !m.feeder.WantsState() {
 		return
+	}
+	if m.cfg.FingerprintRotate {
+		sum = m.sum() // what is handed over is compared whole
 	}
 	if err := m.bytes.give(m.feeder, m.next, m.state, sum, m.controls.at(m.next).begins); err != nil {
 		m.fail(err)
