@@ -6,8 +6,8 @@ import (
 	"fmt"
 
 	"github.com/driftback/driftback/internal/commit"
-	"github.com/driftback/driftback/simtest"
 	"github.com/driftback/driftback/internal/files"
+	"github.com/driftback/driftback/simtest"
 )
 
 // Failure is a seed that failed.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/driftback/driftback/internal/cmdline"
 	"github.com/driftback/driftback/internal/commit"
-	"github.com/driftback/driftback/simtest"
 	"github.com/driftback/driftback/internal/files"
+	"github.com/driftback/driftback/simtest"
 	"github.com/driftback/driftback/simtest/soak"
 )
 
