@@ -212,7 +212,11 @@ func TestReadingAllocatesNoMoreThanAFewTimesTheFile(t *testing.T) {
 	states := bytes.Clone(empty[25 : len(empty)-8])
 	states[len(states)-3] = 3 // both states
 	states = binary.AppendUvarint(states, dispute.MaxState)
-	for name, b := range map[string][]byte{"settings": huge(wire.MaxSettings), "a state": sealed(states)} {
+	r.Players, r.InputSize = make([]driftback.Peer, driftback.MaxParticipants), wire.MaxStride
+	crowd := file(t, r)
+	inputs := bytes.Clone(crowd[25 : len(crowd)-8-4]) // up to the number of ticks
+	inputs = append(binary.AppendUvarint(inputs, desync.MaxInputs), make([]byte, 2000)...)
+	for name, b := range map[string][]byte{"settings": huge(wire.MaxSettings), "a state": sealed(states), "inputs": sealed(inputs)} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		_, err := desync.Parse(b)
@@ -222,7 +226,7 @@ func TestReadingAllocatesNoMoreThanAFewTimesTheFile(t *testing.T) {
 	}
 
 	// And of what there is: many participants who give nothing.
-	r.Players = make([]driftback.Peer, driftback.MaxParticipants)
+	r.InputSize = 0
 	for at := range driftback.Tick(desync.MaxInputs) {
 		r.Inputs = append(r.Inputs, desync.Inputs{Tick: at, Speed: 1, Given: make([]desync.Given, len(r.Players))})
 	}

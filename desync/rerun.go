@@ -19,14 +19,28 @@ import (
 // program at least. The error says why.
 var ErrNotRun = errors.New("desync: the ticks cannot be run again")
 
-// runs is how often the ticks are run: a step that is not pure may come to the same by chance, as one
-// that ranges over a map of two keys does every second time.
-const runs = 16
+const (
+	// mostRuns is how often the ticks are run. A step that is not pure may come to the same by chance: what
+	// ranges over a map of two keys begins with the same one most times.
+	mostRuns = 64
+	// leastRuns is how often they are run at least, where they are so many, or the state is so large,
+	// that mostRuns were more than manyTicks or manyBytes.
+	leastRuns = 4
+	manyTicks = 4096
+	manyBytes = 1 << 30
+)
+
+// runs returns how often the ticks are run.
+func (r *Report) runs() int {
+	return max(leastRuns, min(mostRuns, manyTicks/int(r.End-r.Start), manyBytes/(len(r.Before)+1)))
+}
 
 // Outcome is what this program comes to where a report's peers differ.
 type Outcome struct {
 	// Start and End are the report's: ticks Start to before End were run.
 	Start, End driftback.Tick
+	// Runs is how often they were run.
+	Runs int
 	// Sum is the fingerprint of what the first run came to.
 	Sum fingerprint.Sum
 	// Ours says that it is the state of the peer that wrote the report, and Theirs, if the other
@@ -59,9 +73,9 @@ func rerun[S any, I comparable](r *Report, step driftback.Step[S, I]) (*Outcome,
 	if err != nil {
 		return nil, err
 	}
-	o := &Outcome{Start: r.Start, End: r.End, Steady: true}
+	o := &Outcome{Start: r.Start, End: r.End, Runs: r.runs(), Steady: true}
 	var first []byte
-	for i := range runs {
+	for i := range o.Runs {
 		b, err := g.run()
 		switch {
 		case err != nil:
@@ -239,7 +253,7 @@ func (o *Outcome) Text(r *Report) string {
 	if o.End > o.Start+1 {
 		ticks = fmt.Sprintf("ticks %d to %d", o.Start, o.End-1)
 	}
-	fmt.Fprintf(&b, "%s run again here (%s), %d times, from the state and the inputs of peer %d:\n", strings.ToUpper(ticks[:1])+ticks[1:], Platform(), runs, r.Self)
+	fmt.Fprintf(&b, "%s run again here (%s), %d times, from the state and the inputs of peer %d:\n", strings.ToUpper(ticks[:1])+ticks[1:], Platform(), o.Runs, r.Self)
 	switch {
 	case !o.Steady:
 		b.WriteString("  The runs do not come to the same: the step is not pure, and here it is seen. What two runs come to:\n")

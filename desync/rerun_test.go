@@ -23,7 +23,7 @@ func TestTheTickOfAReportIsRunAgain(t *testing.T) {
 	require.Equal(t, []fingerprint.Difference{{Path: "Karts[1].Speed", A: "9", B: "25"}}, r.Fields)
 	o, err := desync.Rerun(r, step)
 	require.NoError(t, err)
-	require.Equal(t, &desync.Outcome{Start: 5, End: 6, Sum: o.Sum, Ours: true, TheirsKnown: true, Steady: true}, o)
+	require.Equal(t, &desync.Outcome{Start: 5, End: 6, Runs: 64, Sum: o.Sum, Ours: true, TheirsKnown: true, Steady: true}, o)
 	require.Contains(t, o.Text(r), "They come to what peer 0 had.")
 
 	// And here it is the other way round.
@@ -77,7 +77,7 @@ func TestAStepThatIsNotPureIsSeen(t *testing.T) {
 		"chances": func(s *State, in []Input, pass *driftback.Pass) { step(s, in, pass); s.Odd = rand.Uint32() },
 		"ranges": func(s *State, in []Input, pass *driftback.Pass) {
 			step(s, in, pass)
-			for k := range map[uint32]bool{1: true, 2: true} {
+			for k := range map[uint32]bool{1: true, 2: true, 3: true, 4: true, 5: true, 6: true, 7: true, 8: true} {
 				s.Odd = k
 			}
 		},
@@ -197,4 +197,25 @@ func TestAReportFromAStrangerRunsOrIsAnError(t *testing.T) {
 	require.NoError(t, err)
 	_, err = desync.Rerun(r, step)
 	require.ErrorContains(t, err, "the step panics in tick 5: runtime error: index out of range [2]")
+}
+
+func TestManyTicksAndLargeStatesAreRunFewerTimes(t *testing.T) {
+	r := reported(t, play(t, step, nil), play(t, step, spoilt))
+	r.Inputs = nil
+	r.Found, r.End = 2000, 2000
+	for at := range driftback.Tick(2000) {
+		in := given(7)
+		in.Tick = at
+		r.Inputs = append(r.Inputs, in)
+	}
+	calls := 0
+	o, err := desync.Rerun(r, func(*State, []Input, *driftback.Pass) { calls++ })
+	require.NoError(t, err)
+	require.Equal(t, 4, o.Runs)
+	require.Equal(t, 4*1995, calls)
+
+	for _, c := range []struct{ bytes, runs int }{{0, 64}, {16 << 20, 63}, {40 << 20, 25}, {64 << 20, 15}} {
+		r.End, r.Before = r.Start+1, make([]byte, c.bytes)
+		require.Equal(t, c.runs, r.Runs())
+	}
 }

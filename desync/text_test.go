@@ -108,3 +108,24 @@ func TestWhatItMeansFollowsFromWhoRepeats(t *testing.T) {
 		require.Equal(t, 1, strings.Count(text, "What to do: "))
 	}
 }
+
+// The page about reports quotes one, and must not quote what none says.
+func TestThePageAboutReportsQuotesOne(t *testing.T) {
+	good, bad := play(t, step, nil), play(t, step, spoilt)
+	r := reported(t, bad, good)
+	o, err := desync.Rerun(r, step)
+	require.NoError(t, err)
+	golden, err := os.ReadFile(filepath.Join("testdata", "race.txt"))
+	require.NoError(t, err)
+	text := string(golden) + "HERE\n" + strings.ReplaceAll(o.Text(r), desync.Platform(), "linux/amd64, go1.26.0")
+	page, err := os.ReadFile(filepath.Join("..", "docs", "desync.md"))
+	require.NoError(t, err)
+	quoted := 0
+	for line := range strings.Lines(string(page)) {
+		if said, ok := strings.CutPrefix(line, "    "); ok && !strings.HasPrefix(said, "go run ") {
+			require.Contains(t, text, "\n"+said)
+			quoted++
+		}
+	}
+	require.Greater(t, quoted, 20)
+}

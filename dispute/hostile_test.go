@@ -91,6 +91,12 @@ func TestWhatIsNotToComeEndsTheSearchWithASentence(t *testing.T) {
 	require.Len(t, b, 1+4)
 	b[4] = 0xff
 	require.EqualError(t, s.Take(b), "dispute: malformed: a state of 4278190180 bytes, and at most 67108864 are allowed")
+	for _, size := range []uint32{dispute.MaxState, dispute.MaxState + 1} {
+		s, _ = at16(t)
+		require.NoError(t, s.Take(first))
+		err := s.Take(binary.LittleEndian.AppendUint32([]byte{1}, size+1))
+		require.Equal(t, size > dispute.MaxState, err != nil, "%d bytes: %v", size, err)
+	}
 }
 
 func TestAMessageIsRefusedWhileNoneIsToCome(t *testing.T) {

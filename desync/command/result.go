@@ -133,7 +133,8 @@ type GivenResult struct {
 type HereResult struct {
 	Platform string `json:"platform"`
 	Game     string `json:"game"` // whose step it was
-	Sum      string `json:"sum"`
+	Runs     int    `json:"runs"`
+	Sum      string `json:"sum"`  // of what the first run came to
 	Ours     bool   `json:"ours"` // it is what the report's peer had
 	// Theirs says whether it is what the other peer had, and is null where that is not known.
 	Theirs   *bool         `json:"theirs"`
@@ -208,7 +209,7 @@ func (a *answer) here() (*HereResult, string) {
 		return nil, "this program does not know the game"
 	default:
 		here := &HereResult{
-			Platform: desync.Platform(), Game: a.game.name, Sum: o.Sum.String(), Ours: o.Ours, Steady: o.Steady,
+			Platform: desync.Platform(), Game: a.game.name, Runs: o.Runs, Sum: o.Sum.String(), Ours: o.Ours, Steady: o.Steady,
 			Fields: fields(o.Fields), Unsteady: fields(o.Unsteady),
 		}
 		if o.TheirsKnown {
