@@ -12,6 +12,7 @@ func TestThePlantedFunctionsGiveTheSameOnEveryArchitecture(t *testing.T) {
 		want uint64
 	}{
 		"product":  {Fused, 0xba8990098d4d9b2f},
+		"memory":   {func(x, y, _ float64) float64 { return Memory(x, y) }, 0x195c21b000000000},
 		"math.Exp": {func(x, _, _ float64) float64 { return Platform(x) }, 0x40146df78689292f},
 	} {
 		t.Run(name, func(t *testing.T) {
