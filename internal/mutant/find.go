@@ -16,10 +16,17 @@ import (
 // some seconds, and is skipped in short tests.
 func Find(t *testing.T, root, folder string, flags ...string) {
 	t.Helper()
+	list := Read(t, filepath.Join("testdata", "mutants.txt"))
+	for _, m := range list {
+		m.Overlay(t, root, t.TempDir()) // its text is in the source
+	}
 	if testing.Short() {
 		t.Skip("every mutant is compiled and linked, which takes seconds")
 	}
-	for _, m := range Read(t, filepath.Join("testdata", "mutants.txt")) {
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("the go command is not there to compile a changed package")
+	}
+	for _, m := range list {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
 			output, checker, failed := m.run(t, root, folder, flags)
