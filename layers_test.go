@@ -68,7 +68,9 @@ var floors = map[string]floor{
 	"internal/carry": {imports: []string{"", "relay"}},
 	// How tests wait for a network.
 	"internal/waittest": {imports: []string{"transport"}},
-	// For tests alone, as the one before.
+	// For tests alone, as the one before and those after.
+	"internal/golden":     {imports: []string{"", "inputlog", "rewind", "rng"}},
+	"internal/mutant":     {},
 	"internal/signaltest": {imports: []string{"internal/waittest", "signalling/server"}},
 	// The one room of simtest with threads and a clock, and its command line.
 	"simtest/soak": {imports: []string{"", "rng", "simtest", "internal/files", "internal/commit"}},

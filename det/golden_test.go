@@ -1,6 +1,6 @@
 package det_test
 
-// golden are the hashes of the results, see TestTheResultsArePinned.
+// golden are the hashes of the results, see TestEveryFunctionGivesTheSameOnEveryArchitecture.
 var golden = map[string]struct{ few, many uint64 }{
 	"Sin":   {0xa4fece03c8a800af, 0x9572964ed646fdbd},
 	"Cos":   {0xe10904eef902ea0, 0xb8cccaf5863f6143},

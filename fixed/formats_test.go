@@ -193,6 +193,9 @@ func TestFormatsTurnIntoEachOther(t *testing.T) {
 		"half a unit of a product rounds up":    {1, int64(fixed.Q32(1).Mul(fixed.OneQ32 / 2))},
 		"half a unit below zero rounds down":    {-1, int64(fixed.Q32(-1).Mul(fixed.OneQ32 / 2))},
 		"less than half a unit is nothing":      {0, int64(fixed.Q32(1).Mul(fixed.OneQ32/2 - 1))},
+		"half a unit of a quotient rounds up":   {1, int64(fixed.Q32(1).Div(2 * fixed.OneQ32))},
+		"half a unit of one below zero, down":   {-1, int64(fixed.Q32(-1).Div(2 * fixed.OneQ32))},
+		"less than half a unit of a quotient":   {0, int64(fixed.Q32(1).Div(2*fixed.OneQ32 + 1))},
 		"half a unit of a sum of products":      {1, int64(fixed.Vec2[fixed.Q16]{X: 1, Y: 1}.Dot(fixed.Vec2[fixed.Q16]{X: 1 << 14, Y: 1 << 14}))},
 		"half a unit that wraps":                {-1, int64(fixed.Q32(1).MulWrap(-fixed.OneQ32 / 2))},
 		"nothing has no direction":              {0, int64(fixed.Vec3[fixed.Num]{}.Unit().Z)},
@@ -221,7 +224,7 @@ func pin[T format[T]](n int) uint64 {
 }
 
 // The results are part of every game's golden fingerprints: they never change.
-func TestTheFormatsArePinned(t *testing.T) {
+func TestTheFormatsAreTheSameOnEveryArchitecture(t *testing.T) {
 	q32, q16 := pin[fixed.Q32](1<<16), pin[fixed.Q16](1<<16)
 	require.Equal(t, uint64(0xce602811fef8cf9b), q32, "%#x", q32)
 	require.Equal(t, uint64(0x6b655e705413a1af), q16, "%#x", q16)

@@ -15,7 +15,7 @@ import (
 var _ rand.Source = (*rng.PCG)(nil)
 
 // The numbers are part of every game's golden fingerprints: they never change.
-func TestTheSequenceIsPinned(t *testing.T) {
+func TestTheSequenceIsTheSameOnEveryArchitecture(t *testing.T) {
 	for name, c := range map[string]struct {
 		seed, stream uint64
 		want         [4]uint64

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	plant "github.com/driftback/driftback/internal/mutant"
 	"github.com/driftback/driftback/simtest"
 )
 
@@ -27,12 +28,11 @@ var (
 // mutant is a fault that is planted in the engine by changing its source: in a copy, which
 // the go command compiles in the file's place.
 type mutant struct {
-	name   string
 	says   string // what it does wrong
 	misses string // why no seed finds it; empty: one does
 	comes  bool   // it is looked for where peers come back
 	adapts bool   // it is looked for where input delays adapt and peers keep pace
-	edits  []struct{ file, from, to string }
+	plant.Mutant
 }
 
 // mustBeFound are the faults that other engines of this kind have had. Each has to be
@@ -54,77 +54,20 @@ var mustBeFoundWatching = []string{"watch-delay-forgotten", "who-watches-draws"}
 // mustBeFoundAdapting are those of input delays that adapt and of pacing.
 var mustBeFoundAdapting = []string{"delay-never-rests", "left-out-in-every-turn"}
 
-// readMutants reads testdata/mutants. In a file each mutant is
-//
-//	== name
-//	what it does wrong, and after "missed:" why no seed finds it
-//	@@ file
-//	<<<
-//	what is to be replaced, lines or a part of one
-//	===
-//	what comes in its place
-//	>>>
-//
-// with as many replacements as it takes.
+// readMutants reads testdata/mutants. In what a mutant's text says, "missed:" goes before
+// why no seed finds it.
 func readMutants(t *testing.T) (list []mutant) {
 	t.Helper()
 	names, err := filepath.Glob("testdata/mutants/*.txt")
 	require.NoError(t, err)
 	for _, name := range names {
-		b, err := os.ReadFile(name)
-		require.NoError(t, err)
-		for i, text := range strings.Split("\n"+string(b), "\n== ") {
-			if i == 0 {
-				continue // what the file says about itself
-			}
-			head, rest, ok := strings.Cut(text, "\n@@ ")
-			require.True(t, ok, "%s: %s", name, head)
-			m := mutant{comes: filepath.Base(name) == "return.txt", adapts: filepath.Base(name) == "adapt.txt"}
-			m.name, m.says, _ = strings.Cut(head, "\n")
-			m.says, m.misses, _ = strings.Cut(strings.ReplaceAll(strings.TrimSpace(m.says), "\n", " "), "missed: ")
-			for _, edit := range strings.Split(rest, "\n@@ ") {
-				file, edit, ok1 := strings.Cut(edit, "\n<<<\n")
-				from, edit, ok2 := strings.Cut(edit, "===\n")
-				to, _, ok3 := strings.Cut(edit, ">>>")
-				require.True(t, ok1 && ok2 && ok3, "%s: a replacement of %s cannot be read", name, m.name)
-				from, to = strings.TrimSuffix(from, "\n"), strings.TrimSuffix(to, "\n")
-				m.edits = append(m.edits, struct{ file, from, to string }{file, from, to})
-			}
+		for _, text := range plant.Read(t, name) {
+			m := mutant{comes: filepath.Base(name) == "return.txt", adapts: filepath.Base(name) == "adapt.txt", Mutant: text}
+			m.says, m.misses, _ = strings.Cut(text.Says, "missed: ")
 			list = append(list, m)
 		}
 	}
 	return list
-}
-
-// overlay writes the changed copies to dir, and the file that tells the go command of
-// them.
-func (m mutant) overlay(t *testing.T, dir string) string {
-	t.Helper()
-	changed := map[string]string{}
-	for _, e := range m.edits {
-		file, err := filepath.Abs(filepath.Join("..", e.file))
-		require.NoError(t, err)
-		source, ok := changed[file]
-		if !ok {
-			b, err := os.ReadFile(file)
-			require.NoError(t, err)
-			source = string(b)
-		}
-		require.Equal(t, 1, strings.Count(source, e.from),
-			"%s: the text that it replaces must be in %s once: the source has changed, so change the mutant too:\n%s", m.name, e.file, e.from)
-		changed[file] = strings.Replace(source, e.from, e.to, 1)
-	}
-	replace := map[string]string{}
-	for file, source := range changed {
-		copied := filepath.Join(dir, fmt.Sprintf("%d-%s", len(replace), filepath.Base(file)))
-		require.NoError(t, os.WriteFile(copied, []byte(source), 0o644))
-		replace[file] = copied
-	}
-	b, err := json.Marshal(map[string]any{"Replace": replace})
-	require.NoError(t, err)
-	name := filepath.Join(dir, "overlay.json")
-	require.NoError(t, os.WriteFile(name, b, 0o644))
-	return name
 }
 
 // huntReport is what testdata/hunt says.
@@ -151,12 +94,12 @@ func (m mutant) hunt(t *testing.T) (r huntReport) {
 	t.Helper()
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "hunt.exe")
-	build := exec.Command("go", "build", "-ldflags=-s -w", "-overlay", m.overlay(t, dir), "-o", binary, "./testdata/hunt")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-overlay", m.Overlay(t, "..", dir), "-o", binary, "./testdata/hunt")
 	out, err := build.CombinedOutput()
-	require.NoError(t, err, "%s: %s", m.name, out)
+	require.NoError(t, err, "%s: %s", m.Name, out)
 	args := []string{"-seeds", fmt.Sprint(*mutantSeeds), fmt.Sprint("-returns=", m.comes), fmt.Sprint("-adapt=", m.adapts)}
-	if _, err := os.Stat(keptFile(m.name)); err == nil && !*keepMutants {
-		args = append(args, "-kept", keptFile(m.name))
+	if _, err := os.Stat(keptFile(m.Name)); err == nil && !*keepMutants {
+		args = append(args, "-kept", keptFile(m.Name))
 	}
 	var stdout, stderr bytes.Buffer
 	play := exec.Command(binary, args...)
@@ -166,7 +109,7 @@ func (m mutant) hunt(t *testing.T) (r huntReport) {
 		line, _, _ := strings.Cut(stderr.String(), "\n")
 		return huntReport{Found: true, First: huntBroke{Rule: simtest.Rule(line)}}
 	}
-	require.NoError(t, err, "%s: %s", m.name, stderr.String())
+	require.NoError(t, err, "%s: %s", m.Name, stderr.String())
 	require.NoError(t, json.Unmarshal(stdout.Bytes(), &r))
 	r.took = time.Since(begun)
 	return r
@@ -186,13 +129,13 @@ func TestFaultsPlantedInTheEngineAreFoundInAnotherProcess(t *testing.T) {
 	case "all":
 		wanted = nil
 		for _, m := range all {
-			wanted = append(wanted, m.name)
+			wanted = append(wanted, m.Name)
 		}
 	default:
 		wanted = strings.Split(*mutantsFlag, ",")
 	}
 	for _, name := range wanted {
-		i := slices.IndexFunc(all, func(m mutant) bool { return m.name == name })
+		i := slices.IndexFunc(all, func(m mutant) bool { return m.Name == name })
 		require.GreaterOrEqual(t, i, 0, "no mutant is called %s", name)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -205,11 +148,11 @@ func TestFaultsPlantedInTheEngineAreFoundInAnotherProcess(t *testing.T) {
 func (m mutant) find(t *testing.T) {
 	r := m.hunt(t)
 	if !r.Found {
-		t.Logf("%s: %s | NOT FOUND in %d seeds | %v", m.name, m.says, *mutantSeeds, r.took.Round(time.Millisecond))
+		t.Logf("%s: %s | NOT FOUND in %d seeds | %v", m.Name, m.says, *mutantSeeds, r.took.Round(time.Millisecond))
 		require.NotEmpty(t, m.misses, "no seed finds it")
 		return
 	}
-	t.Logf("%s: %s | seed %d: %s | %d ticks, %d peers, %d links, %d faults, %d cuts; from %d, %d, %d, %d | %v\n%s", m.name, m.says, r.Seed, r.First.Rule,
+	t.Logf("%s: %s | seed %d: %s | %d ticks, %d peers, %d links, %d faults, %d cuts; from %d, %d, %d, %d | %v\n%s", m.Name, m.says, r.Seed, r.First.Rule,
 		r.Small.Ticks, len(r.Small.Peers), len(r.Small.Links), len(r.Small.Faults), len(r.Small.Cuts),
 		r.Whole.Ticks, len(r.Whole.Peers), len(r.Whole.Links), len(r.Whole.Faults), r.took.Round(time.Millisecond), r.Shrunk.Says)
 	require.Empty(t, m.misses, "it is said to be missed, and is found")
@@ -218,21 +161,21 @@ func (m mutant) find(t *testing.T) {
 	}
 	require.Equal(t, r.First.Rule, r.Shrunk.Rule)
 	if *keepMutants {
-		require.NoError(t, os.WriteFile(keptFile(m.name), r.Small.JSON(), 0o644))
+		require.NoError(t, os.WriteFile(keptFile(m.Name), r.Small.JSON(), 0o644))
 	}
 	if len(r.Kept) > 0 {
 		require.Equal(t, r.Kept[0], r.Kept[1], "it breaks the same rule at the same event each time")
 		require.Equal(t, r.First.Rule, r.Kept[0].Rule, "the scenario that was kept breaks the rule; if only times have changed, write another with -mutants.keep")
 	}
-	if slices.Contains(mustBeFound, m.name) {
+	if slices.Contains(mustBeFound, m.Name) {
 		require.LessOrEqual(t, len(r.Small.Peers), 2)
 		require.LessOrEqual(t, r.Small.Ticks, r.Whole.Ticks/10)
-		require.FileExists(t, keptFile(m.name))
+		require.FileExists(t, keptFile(m.Name))
 	}
-	if slices.Contains(mustBeFoundAmongSeveral, m.name) {
+	if slices.Contains(mustBeFoundAmongSeveral, m.Name) {
 		require.Equal(t, simtest.RuleView, r.First.Rule)
 		require.Len(t, r.Small.Peers, 3)
-		require.FileExists(t, keptFile(m.name))
+		require.FileExists(t, keptFile(m.Name))
 	}
 }
 
@@ -258,10 +201,10 @@ func TestWhatWasKeptOfPlantedFaultsBreaksNoRuleOfTheSoundEngine(t *testing.T) {
 func TestEveryPlantedFaultFitsTheSource(t *testing.T) {
 	names := map[string]bool{}
 	for _, m := range readMutants(t) {
-		require.False(t, names[m.name], "two are called %s", m.name)
-		names[m.name] = true
-		require.NotEmpty(t, m.says, m.name)
-		m.overlay(t, t.TempDir())
+		require.False(t, names[m.Name], "two are called %s", m.Name)
+		names[m.Name] = true
+		require.NotEmpty(t, m.says, m.Name)
+		m.Overlay(t, "..", t.TempDir())
 	}
 	for _, name := range slices.Concat(mustBeFound, mustBeFoundAmongSeveral, mustBeFoundWatching, mustBeFoundAdapting) {
 		require.True(t, names[name], name)

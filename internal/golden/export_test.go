@@ -1,0 +1,4 @@
+package golden
+
+// Complaints are what Hold says.
+var Complaints = complaints
