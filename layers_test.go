@@ -49,16 +49,19 @@ var floors = map[string]floor{
 	"pacing":      {clockless: true},
 	"session": {clockless: true, imports: []string{
 		"", "feed", "layout", "inputlog", "snapshot", "fingerprint", "rewind", "pacing", "buggify", "wire", "mesh", "transport", "transfer",
+		"internal/fields",
 	}},
 	"simtest": {clockless: true, imports: []string{
 		"", "rng", "buggify", "layout", "fingerprint", "snapshot", "wire", "mesh", "feed", "pacing", "session", "transport",
 		"transport/impair", "transport/loopback",
-		"simtest/internal/files", "internal/commit",
+		"simtest/internal/files", "internal/commit", "internal/fields",
 	}},
 	// Where scenarios that fail are kept; the simulation itself touches no file.
 	"simtest/internal/files": {},
 	"internal/commit":        {},
-	"internal/cmdline":       {},
+	// The name of a field in which two states differ, for sentences.
+	"internal/fields":  {clockless: true, imports: []string{"fingerprint"}},
+	"internal/cmdline": {},
 	// The clock of a relay in a process.
 	"internal/carry": {imports: []string{"", "relay"}},
 	// How tests wait for a network.
