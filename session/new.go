@@ -59,7 +59,8 @@ func newLockstep[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 		}
 	}
 	m.delays = newDelays[I](c.InputDelays, c.AdaptDelay, c.window())
-	return m, nil
+	m.guard, err = newGuard[S](c.Guard)
+	return m, err
 }
 
 func (m *Lockstep[S, I]) meshConfig() mesh.Config {
@@ -126,5 +127,6 @@ func (m *Lockstep[S, I]) beginAt(b *beginning[S]) (err error) {
 	if err := m.letWatch(b.archive); err != nil {
 		return err
 	}
+	m.remember()
 	return m.pace.init(c.TickRate, c.window(), len(m.peerStats))
 }
