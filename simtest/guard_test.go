@@ -45,34 +45,35 @@ func TestAGuardHoldsNothingThatASessionDoesForAWrite(t *testing.T) {
 	if testing.Short() {
 		seeds = 4
 	}
+	all := []simtest.Scenario{watched()}
+	all[0].PauseEvery = 30
+	for seed := range seeds {
+		all = append(all, simtest.Generate(seed), simtest.Witness().Shaped(seed, simtest.Shape{Returns: true}))
+	}
 	rollbacks, returned, watched, paused := 0, 0, 0, 0
 	for name, play := range map[string]func(s simtest.Scenario) (simtest.Report, error){
 		"the witness":          func(s simtest.Scenario) (simtest.Report, error) { return simtest.Play(guarded(simtest.Witness()), s) },
 		"one behind a pointer": func(s simtest.Scenario) (simtest.Report, error) { return simtest.Play(guarded(behindGame()), s) },
 	} {
-		for seed := range seeds {
-			for _, s := range []simtest.Scenario{simtest.Generate(seed), simtest.Witness().Shaped(seed, simtest.Shape{Returns: true})} {
-				r, err := play(s)
-				require.NoError(t, err)
-				require.Nil(t, r.Violation, "%s, seed %d: %v", name, seed, r.Violation)
-				rollbacks += int(r.Rollbacks)
-				for _, f := range r.Faults {
-					if f.Kind.Comes() {
-						returned += f.Happened
-					}
+		for _, s := range all {
+			r, err := play(s)
+			require.NoError(t, err)
+			require.Nil(t, r.Violation, "%s, seed %d: %v", name, s.Seed, r.Violation)
+			rollbacks += int(r.Rollbacks)
+			for _, f := range r.Faults {
+				if f.Kind.Comes() {
+					returned += f.Happened
 				}
-				watched += len(r.Watchers)
-				if s.PauseEvery > 0 {
-					paused++
-				}
+			}
+			watched += len(r.Watchers)
+			if s.PauseEvery > 0 {
+				paused++
 			}
 		}
 	}
 	t.Logf("%d rollbacks, %d peers came back, %d watched, %d matches with pauses", rollbacks, returned, watched, paused)
 	require.Greater(t, rollbacks, 100*int(seeds))
-	if !testing.Short() {
-		require.Positive(t, returned)
-		require.Positive(t, watched)
-		require.Positive(t, paused)
-	}
+	require.Positive(t, watched)
+	require.Positive(t, paused)
+	require.True(t, returned > 0 || testing.Short())
 }
