@@ -24,7 +24,7 @@ func TestAWarmFrameOfTwoSessionsAllocatesNothing(t *testing.T) {
 			c.FingerprintEvery, c.Save = 1, moving
 		},
 		"with its world guarded": func(c *session.Config[state, input]) { c.Guard = true },
-		"in turns": func(c *session.Config[state, input]) { c.PublishEvery = 4 + int(c.Self) },
+		"in turns":               func(c *session.Config[state, input]) { c.PublishEvery = 4 + int(c.Self) },
 		"with delays that change all the time": func(c *session.Config[state, input]) {
 			c.AdaptDelay = session.AdaptDelay{Max: 3}
 			c.Fill = func(last input) input { return last }

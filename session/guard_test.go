@@ -249,8 +249,7 @@ func TestAStateWithoutBytesCannotBeGuarded(t *testing.T) {
 	})
 	require.ErrorContains(t, err, "session: Guard is true, and the world cannot be held against what it was: fingerprint: closed.Any is an interface")
 
-	var fails *session.Lockstep[brittle, input]
-	fails = alone(t, 4, func(b *brittle) { b.ticks = append(b.ticks, 1) }, func(c *session.Config[brittle, input]) {
+	fails := alone(t, 4, func(b *brittle) { b.ticks = append(b.ticks, 1) }, func(c *session.Config[brittle, input]) {
 		c.Initial, c.FingerprintEvery = &brittle{fails: 5}, session.None
 	})
 	_, err = fails.Tick(0, input{})
