@@ -53,16 +53,18 @@ var floors = map[string]floor{
 	"desync/command": {imports: []string{"", "layout", "fingerprint", "desync", "internal/files", "internal/cmdline"}},
 	"session": {clockless: true, imports: []string{
 		"", "feed", "layout", "inputlog", "snapshot", "fingerprint", "rewind", "pacing", "buggify", "wire", "mesh", "transport", "transfer",
-		"dispute", "desync",
+		"dispute", "desync", "internal/fields",
 	}},
 	"simtest": {clockless: true, imports: []string{
 		"", "rng", "buggify", "layout", "fingerprint", "snapshot", "wire", "mesh", "feed", "pacing", "dispute", "session", "transport",
 		"transport/impair", "transport/loopback",
-		"internal/files", "internal/commit",
+		"internal/files", "internal/commit", "internal/fields",
 	}},
 	// Where scenarios that fail are kept, and reports are read; the simulation itself touches no file.
-	"internal/files":   {},
-	"internal/commit":  {},
+	"internal/files":  {},
+	"internal/commit": {},
+	// The name of a field in which two states differ, for sentences.
+	"internal/fields":  {clockless: true, imports: []string{"fingerprint"}},
 	"internal/cmdline": {},
 	// The clock of a relay in a process.
 	"internal/carry": {imports: []string{"", "relay"}},

@@ -156,6 +156,7 @@ func TestObservingChangesNothing(t *testing.T) {
 	reads := 0
 	d := newDuo(t, 7, step, func(c *session.Config[state, input]) {
 		c.Clock = func() time.Duration { reads++; return time.Duration(reads) * time.Microsecond }
+		c.Guard = true
 	})
 	for range 1000 {
 		d.frame()

@@ -23,7 +23,8 @@ func TestAWarmFrameOfTwoSessionsAllocatesNothing(t *testing.T) {
 		"with every tick compared and a policy of its own": func(c *session.Config[state, input]) {
 			c.FingerprintEvery, c.Save = 1, moving
 		},
-		"in turns": func(c *session.Config[state, input]) { c.PublishEvery = 4 + int(c.Self) },
+		"with its world guarded": func(c *session.Config[state, input]) { c.Guard = true },
+		"in turns":               func(c *session.Config[state, input]) { c.PublishEvery = 4 + int(c.Self) },
 		"with delays that change all the time": func(c *session.Config[state, input]) {
 			c.AdaptDelay = session.AdaptDelay{Max: 3}
 			c.Fill = func(last input) input { return last }

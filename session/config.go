@@ -184,6 +184,15 @@ type Config[S any, I comparable] struct {
 	// others: when they need more than nine tenths of a tick's time, the Rate of every
 	// peer's Pace falls, so that all play slower rather than wait for each other.
 	Clock func() time.Duration
+	// Guard is for debugging: it finds what draws, or anything else outside the step, and writes to
+	// the world that State lends. Each call of Tick or Poll holds the world against what the
+	// one before has left, and where it differs the match ends with a [*WrittenError] that names the
+	// field. That costs two passes over the state's bytes a call, or two calls of its AppendBinary and, where it has no
+	// UnmarshalBinary, one of its CopyTo: where a step does next to nothing, a call takes up to about
+	// twice as long, which BenchmarkAGuardedWorld measures. What its AppendBinary leaves out is not looked at. A
+	// state with bytes of its own is guarded once the match has begun, any other from the
+	// beginning. Peers may differ.
+	Guard bool
 	// Buggify forces rare paths in a simulation. It is this session's alone, and nil in
 	// every real match.
 	Buggify *buggify.Sites

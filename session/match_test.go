@@ -198,10 +198,12 @@ func newEmptyMatch(t testingT) *match {
 	return m
 }
 
-// config returns what peer i of n is configured with.
+// config returns what peer i of n is configured with. Every second peer's world is guarded, so that
+// each of these matches shows that the session itself is not taken for somebody who writes to it.
 func (m *match) config(i, n int, change func(c *session.Config[state, input])) session.Config[state, input] {
 	c := session.Config[state, input]{
 		Step: step, Self: driftback.Peer(i), Match: 77, Game: "test", Nonce: uint64(i + 1),
+		Guard: i%2 == 0,
 	}
 	for q := range n {
 		c.Players = append(c.Players, driftback.Peer(q))

@@ -59,7 +59,8 @@ func newLockstep[S any, I comparable](c Config[S, I]) (*Lockstep[S, I], error) {
 		}
 	}
 	m.delays = newDelays[I](c.InputDelays, c.AdaptDelay, c.window())
-	return m, nil
+	m.guard, err = newGuard[S](c.Guard)
+	return m, err
 }
 
 func (m *Lockstep[S, I]) meshConfig() mesh.Config {
@@ -132,5 +133,6 @@ func (m *Lockstep[S, I]) beginAt(b *beginning[S]) (err error) {
 	if b.tick > 0 {
 		m.keep(b.tick, b.state, b.control)
 	}
+	m.remember()
 	return m.pace.init(c.TickRate, c.window(), len(m.peerStats))
 }

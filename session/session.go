@@ -22,6 +22,7 @@ type Lockstep[S any, I comparable] struct {
 	loop   *rewind.Loop[S, I]
 	hasher *fingerprint.Hasher[S] // nil: fingerprints are off
 	kept   kept[S]
+	guard  *guard[S] // nil: Config.Guard is false
 	own    []driftback.Participant
 	delays delays[I]
 
@@ -125,6 +126,7 @@ func (m *Lockstep[S, I]) turn(now time.Duration, local []I) (Result, error) {
 	m.effects.reports = m.effects.reports[:0]
 	m.result = Result{}
 	m.pace.advice.Skip = pacing.Keep
+	m.guarded()
 	m.mesh.Poll(now)
 	if m.mesh.Phase() == mesh.Agreeing && !m.begun {
 		m.begin()
@@ -137,6 +139,7 @@ func (m *Lockstep[S, I]) turn(now time.Duration, local []I) (Result, error) {
 	}
 	m.feed(now)
 	m.inquire()
+	m.remember()
 	m.mesh.Flush()
 	return m.conclude(), m.err
 }
@@ -409,7 +412,7 @@ func (m *Lockstep[S, I]) check(err error) {
 		return
 	case errors.Is(err, rewind.ErrStore):
 		err = fmt.Errorf("%w: %w", ErrState, err)
-	case !errors.Is(err, ErrState):
+	case !errors.Is(err, ErrState) && !errors.Is(err, ErrWritten):
 		err = fmt.Errorf("%w: %w", ErrInternal, err)
 	}
 	m.halt(err, err.Error())

@@ -34,6 +34,7 @@ func (m *Spectator[S, I]) Tick(now time.Duration) (Result, error) {
 		return Result{Phase: Ended, Tick: m.next, Confirmed: m.archive.End(), Pace: unpaced}, m.err
 	}
 	m.result, m.events, m.effects.reports = Result{Pace: unpaced}, m.events[:0], m.effects.reports[:0]
+	m.guarded()
 	for range maxWatchDrain {
 		msg, ok := m.cfg.Transport.Receive()
 		if !ok || m.letIn != nil && m.letIn(msg) {
@@ -41,7 +42,7 @@ func (m *Spectator[S, I]) Tick(now time.Duration) (Result, error) {
 		}
 		m.receive(msg)
 	}
-	if b := m.follower.Beginning(); b != nil {
+	if b := m.follower.Beginning(); b != nil && m.err == nil {
 		m.take(b)
 	}
 	if m.begun && m.err == nil {
@@ -54,6 +55,7 @@ func (m *Spectator[S, I]) Tick(now time.Duration) (Result, error) {
 		m.feeder.Poll(now, m.compared)
 	}
 	m.judge()
+	m.remember()
 	r := &m.result
 	r.Tick, r.Confirmed = m.next, m.archive.End()
 	r.Effects, r.Events = m.effects.reports, m.events

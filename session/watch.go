@@ -49,6 +49,7 @@ type Spectator[S any, I comparable] struct {
 	hasher   *fingerprint.Hasher[S] // nil: fingerprints are off
 	bytes    stateBytes[S]
 	canParse bool
+	guard    *guard[S] // nil: Config.Guard is false
 
 	archive  *feed.Archive
 	follower *feed.Follower
@@ -108,12 +109,16 @@ func (m *Spectator[S, I]) init(c WatchConfig[S, I]) error {
 			return fmt.Errorf("session: the state cannot be compared with the players': %w", err)
 		}
 	}
+	if m.guard, err = newGuard[S](c.Guard); err != nil {
+		return err
+	}
 	m.bytes, m.canParse = newStateBytes[S]()
 	m.in = make([]I, len(c.Players))
 	m.status = make([]driftback.Status, len(c.Players))
 	m.events = make([]Event, 0, maxWatchEvents)
 	m.note = m.noteEntry
 	m.begin(0, Control{Speed: NormalSpeed})
+	m.remember()
 	return m.connect()
 }
 

@@ -2,6 +2,7 @@ package simtest_test
 
 import (
 	"errors"
+	"math/rand/v2"
 	"path/filepath"
 	"regexp"
 	"testing"
@@ -255,6 +256,10 @@ var mistakes = map[string]func() mistaken{
 		g.Start = func(seed uint64, s *state) { start(seed, s); last = 0 }
 		return plantedIn(g, simtest.MistakeOutside, "Count[2]")
 	},
+	"the process's generator": func() mistaken {
+		return plantedIn(stepping(func(s *state, _ []input, _ *driftback.Pass) { s.Count[3] = rand.Int64() }),
+			simtest.MistakeImpure, "Count[3]", "look for: a generator that is not in the state (math/rand,")
+	},
 	"the time": func() mistaken {
 		return plantedIn(stepping(func(s *state, _ []input, _ *driftback.Pass) { s.Count[3] = time.Now().UnixNano() }),
 			simtest.MistakeImpure, "Count[3]", "time.Now")
@@ -421,6 +426,27 @@ func TestEveryMistakeIsFoundAndNamedWithItsField(t *testing.T) {
 	for _, m := range simtest.Mistakes {
 		require.True(t, named[m], "nothing shows that this is found: %s", m)
 	}
+}
+
+// State that a rewind does not take back: a part that the snapshot was never told of, a slice that it shares with
+// the world, and where a generator stands.
+func TestStateOutsideTheSnapshotIsFoundAndItsFieldNamed(t *testing.T) {
+	for name, names := range map[string]string{
+		"a saving policy that forgets a field":                    "Count[0]",
+		"a CopyTo that forgets a field":                           "Ring.Total",
+		"a CopyTo and an AppendBinary that forget the same field": "Ring.speed",
+		"a CopyTo that shares a slice":                            "Ring.Marks[0]",
+		"a forgotten generator that a new match seeds":            "Count[0]",
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := mistakes[name]().sync(two())
+			require.NoError(t, err)
+			require.ErrorContains(t, errorOf(r.Finding), names)
+		})
+	}
+	r, err := simtest.SyncTest(simtest.Witness(), two())
+	require.NoError(t, err)
+	require.NoError(t, errorOf(r.Finding), "a state that is whole")
 }
 
 // fight is the fighting game with fists that move.

@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/driftback/driftback/fingerprint"
+	"github.com/driftback/driftback/internal/fields"
 )
 
-// How far into a state the search for a field's name goes: it only makes a finding
-// plainer.
+// How far into a state the search for memory in common goes, and how much of it is named: it
+// only makes a finding plainer.
 const (
-	maxNamedDepth = 8
+	maxNamedDepth = fields.MaxDepth
 	maxNamed      = 3
 )
 
@@ -35,7 +36,7 @@ func common(a, b reflect.Value, path string, depth int, paths *[]string) {
 			return
 		}
 		if a.Pointer() == b.Pointer() && (a.Kind() != reflect.Slice || a.Cap() > 0) || overlap(a, b) {
-			*paths = append(*paths, orState(path))
+			*paths = append(*paths, fields.OrState(path))
 			return
 		}
 		if a.Kind() == reflect.Pointer {
@@ -43,7 +44,7 @@ func common(a, b reflect.Value, path string, depth int, paths *[]string) {
 		}
 	case reflect.Struct:
 		for i := range a.NumField() {
-			common(a.Field(i), b.Field(i), field(path, a.Type().Field(i).Name), depth+1, paths)
+			common(a.Field(i), b.Field(i), fields.Join(path, a.Type().Field(i).Name), depth+1, paths)
 		}
 		return
 	default:
@@ -64,12 +65,6 @@ func overlap(a, b reflect.Value) bool {
 	return a.Pointer() < b.Pointer()+uintptr(b.Cap())*size && b.Pointer() < a.Pointer()+uintptr(a.Cap())*size
 }
 
-// fieldBetween returns the first field in which two worlds differ, unexported ones and
-// what is behind pointers and slices included, in the order of the type.
-func fieldBetween[S any](a, b *S) (fingerprint.Difference, bool) {
-	return unequal(reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem(), "", 0)
-}
-
 // isByte reports whether a difference is one between bytes that a state has made itself.
 func isByte(d fingerprint.Difference) bool { return strings.HasPrefix(d.Path, "byte ") }
 
@@ -83,7 +78,7 @@ func firstThat(d fingerprint.Difference) string {
 
 // fieldBeside returns what Violation.Field says of two worlds whose difference is d.
 func fieldBeside[S any](d fingerprint.Difference, a, b *S) string {
-	f, ok := fieldBetween(a, b)
+	f, ok := fields.Between(a, b)
 	if !isByte(d) || !ok {
 		return ""
 	}
@@ -95,62 +90,4 @@ func andField(field string) string {
 		return ""
 	}
 	return "; the first field is " + field
-}
-
-func unequal(a, b reflect.Value, path string, depth int) (d fingerprint.Difference, ok bool) {
-	differ := func(what string, x, y any) (fingerprint.Difference, bool) {
-		return fingerprint.Difference{Path: orState(path) + what, A: fmt.Sprint(x), B: fmt.Sprint(y)}, true
-	}
-	if depth > maxNamedDepth {
-		return d, false
-	}
-	switch a.Kind() {
-	case reflect.Struct:
-		for i := range a.NumField() {
-			if d, ok = unequal(a.Field(i), b.Field(i), field(path, a.Type().Field(i).Name), depth+1); ok {
-				return d, ok
-			}
-		}
-	case reflect.Array, reflect.Slice:
-		if a.Len() != b.Len() {
-			return differ(" (its length)", a.Len(), b.Len())
-		}
-		for i := range a.Len() {
-			if d, ok = unequal(a.Index(i), b.Index(i), fmt.Sprintf("%s[%d]", path, i), depth+1); ok {
-				return d, ok
-			}
-		}
-	case reflect.Map:
-		if a.Len() != b.Len() {
-			return differ(" (its length)", a.Len(), b.Len())
-		}
-	case reflect.Pointer, reflect.Interface:
-		switch {
-		case a.IsNil() != b.IsNil():
-			return differ(" (whether it is nil)", a.IsNil(), b.IsNil())
-		case !a.IsNil() && a.Elem().Type() == b.Elem().Type():
-			return unequal(a.Elem(), b.Elem(), path, depth+1)
-		}
-	case reflect.Func, reflect.Chan, reflect.UnsafePointer:
-	default:
-		// As text, because a NaN is what it was.
-		if fmt.Sprint(a) != fmt.Sprint(b) {
-			return differ("", a, b)
-		}
-	}
-	return d, false
-}
-
-func field(path, name string) string {
-	if path == "" {
-		return name
-	}
-	return path + "." + name
-}
-
-func orState(path string) string {
-	if path == "" {
-		return "(state)"
-	}
-	return path
 }

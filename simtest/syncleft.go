@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/internal/fields"
 )
 
 // maxTried is how many values are tried on one search for what the bytes leave out.
@@ -54,7 +55,7 @@ func (l *leftOuts) search(a, b reflect.Value, path string, depth int) {
 	switch a.Kind() {
 	case reflect.Struct:
 		for i := range a.NumField() {
-			l.search(a.Field(i), b.Field(i), field(path, a.Type().Field(i).Name), depth+1)
+			l.search(a.Field(i), b.Field(i), fields.Join(path, a.Type().Field(i).Name), depth+1)
 		}
 	case reflect.Array, reflect.Slice:
 		for i := range min(a.Len(), b.Len()) {
@@ -67,7 +68,7 @@ func (l *leftOuts) search(a, b reflect.Value, path string, depth int) {
 	case reflect.Bool, reflect.String, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
 		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Float32, reflect.Float64:
 		if !l.in[path] && l.tried < maxTried && a.CanSet() && b.CanSet() {
-			l.try(a, b, orState(path))
+			l.try(a, b, fields.OrState(path))
 		}
 	default:
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/internal/fields"
 	"github.com/driftback/driftback/session"
 	"github.com/driftback/driftback/snapshot"
 )
@@ -132,7 +133,7 @@ func (w *rewinder[S, I]) loadAtOnce(t driftback.Tick, into *S, detail string) (*
 	}
 	// In a state with bytes of its own the field has a name all the same.
 	f := w.found(MistakeUnsaved, t, detail, lookUnsaved, into)
-	if d, ok := fieldBetween(w.live, into); ok && !w.plain {
+	if d, ok := fields.Between(w.live, into); ok && !w.plain {
 		f.Difference = d
 	}
 	return f, nil
@@ -213,7 +214,7 @@ func (w *rewinder[S, I]) leftOut(from driftback.Tick) string {
 	if w.plain || w.load(from, w.look) != nil {
 		return ""
 	}
-	d, ok := fieldBetween(w.world(from, w.fresh), w.look)
+	d, ok := fields.Between(w.world(from, w.fresh), w.look)
 	if !ok {
 		return ""
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand"
 	"time"
+	"unsafe"
 
 	"github.com/driftback/driftback"
 )
@@ -16,6 +17,10 @@ type World struct {
 	X, V  float64
 	Hits  int32
 	Seed  int64
+	Gap   struct {
+		Small uint8
+		Large uint64
+	}
 }
 
 func (w *World) AppendBinary(b []byte) ([]byte, error) { return b, nil }
@@ -29,9 +34,11 @@ func Step(w *World, _ []in, _ *driftback.Pass) {
 	for id := range w.Units { // fault: maprange
 		w.Hits = id
 	}
-	w.Seed = time.Now().Unix() // fault: clock
-	w.Seed = rand.Int63()      // fault: random
-	w.X = w.X*w.V + 1          // fault: fuse
-	w.V = math.Exp(w.X)        // fault: math
-	w.Hits = int32(w.V)        // fault: floatint
+	w.Seed = time.Now().Unix()                 // fault: clock
+	w.Seed = rand.Int63()                      // fault: random
+	w.X = w.X*w.V + 1                          // fault: fuse
+	w.V = math.Exp(w.X)                        // fault: math
+	w.Hits = int32(w.V)                        // fault: floatint
+	raw := (*[16]byte)(unsafe.Pointer(&w.Gap)) // fault: padding, unsafe
+	w.Seed += int64(raw[3])
 }
