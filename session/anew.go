@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -113,11 +114,10 @@ func (m *Lockstep[S, I]) runAnew() (over bool) {
 // judgeAnew compares what the run anew has come to with what was.
 func (m *Lockstep[S, I]) judgeAnew() {
 	a := &m.inquiry.anew
-	a.repeats = dispute.Same
 	if a.sums[len(a.sums)-1] == m.inquiry.ours {
+		a.repeats = dispute.Same
 		return
 	}
-	a.repeats = dispute.Different
 	var came []byte
 	m.apart(func(world *S) error {
 		err := a.store.Load(progress, world)
@@ -126,7 +126,13 @@ func (m *Lockstep[S, I]) judgeAnew() {
 		}
 		return err
 	})
-	if was, ok := m.stateBytesAt(a.to); ok && came != nil {
+	a.repeats = dispute.Different
+	was, ok := m.stateBytesAt(a.to)
+	switch {
+	case !ok || came == nil:
+	case bytes.Equal(was, came):
+		a.repeats = dispute.Same // ours is the fingerprint of one subsystem
+	default:
 		a.unrepeated = m.hasher.DiffBytes(nil, was, came)
 	}
 }
@@ -189,13 +195,13 @@ func (m *Lockstep[S, I]) root(t driftback.Tick) (sum uint64, ok bool) {
 	if t == q.found {
 		return q.ours, true
 	}
-	if sum, ok = m.mesh.Root(t); ok {
-		return sum, true
-	}
 	if a := &q.anew; a.repeats == dispute.Same && t > a.from && t <= a.next {
 		return a.sums[t-a.from-1], true
 	}
-	return 0, false
+	if m.cfg.FingerprintRotate {
+		return 0, false // that of one subsystem says nothing of the others
+	}
+	return m.mesh.Root(t)
 }
 
 // withState calls use with the world as tick t, which is final, began, in a world apart.

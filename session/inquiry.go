@@ -11,7 +11,7 @@ import (
 // the mesh's dispute does, in which nothing advances, and leaves the world as it is.
 type inquiry[S any, I comparable] struct {
 	open bool
-	// agreed is the compared tick before found, at which the two differ, where this peer's fingerprint is ours.
+	// agreed is the newest compared tick at which the two had one state, found is that at which they differ, where this peer's fingerprint is ours.
 	agreed, found driftback.Tick
 	ours, theirs  uint64
 	// base is the tick of the state from which ticks are run anew, and baseControl what was agreed on beside
@@ -70,9 +70,8 @@ func (m *Lockstep[S, I]) beginInquiry() (open bool) {
 	if !open || q.open || !m.inquires() {
 		return q.open
 	}
-	every := driftback.Tick(m.cfg.FingerprintEvery)
 	q.open, q.found, q.ours, q.theirs = true, d.Tick, d.Ours, d.Theirs
-	q.agreed = (d.Tick - 1) / every * every
+	q.agreed = m.agreedBefore(d.Tick)
 	q.base, _ = m.kept.base(q.agreed)
 	q.baseControl, _ = m.kept.control(q.base)
 	m.archive() // of ticks that have just become final

@@ -37,6 +37,18 @@ func (m *Spectator[S, I]) sumDue() uint64 {
 	return sum
 }
 
+// agreedBefore returns the newest tick at which two peers whose fingerprints of tick found differ had one
+// state: the due tick before, or where fingerprints rotate the one from which on each subsystem has been
+// compared. Both sides come to the same.
+func (m *Lockstep[S, I]) agreedBefore(found driftback.Tick) driftback.Tick {
+	every, turn := driftback.Tick(m.cfg.FingerprintEvery), driftback.Tick(1)
+	if m.cfg.FingerprintRotate {
+		turn = driftback.Tick(len(m.hasher.Subsystems()))
+		turn = max(1, min(turn, keptStates-1, maxAnew/every)) // more is not kept, or not run anew
+	}
+	return max(0, (found-1)/every+1-turn) * every
+}
+
 // intervalSetting says in words what is compared when.
 func (c *Config[S, I]) intervalSetting() string {
 	if c.FingerprintRotate {

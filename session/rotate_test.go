@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/dispute"
 	"github.com/driftback/driftback/fingerprint"
 	"github.com/driftback/driftback/session"
 	"github.com/driftback/driftback/transport/loopback"
@@ -149,8 +150,12 @@ func TestADifferenceInAnySubsystemIsFoundBeforeTheyHaveComeRound(t *testing.T) {
 				for i, p := range m.peers {
 					var desync *session.DesyncError
 					require.ErrorAs(t, m.errs[i], &desync, "peer %d", i)
-					require.Greater(t, desync.Tick, planted)
-					require.LessOrEqual(t, desync.Tick, found)
+					require.Equal(t, planted+1, desync.Tick)
+					require.True(t, desync.Exact)
+					require.Equal(t, found, desync.Found)
+					require.Len(t, desync.Fields, 1)
+					require.Equal(t, []string{"Clock[5]", "North[5]", "South[5]", "East[5]", "West[5]"}[district], desync.Fields[0].Path)
+					require.Equal(t, [2]dispute.Repeats{dispute.Same, dispute.Same}, desync.Repeats)
 					require.Equal(t, driftback.Peer(1-i), desync.Peer)
 					for at := driftback.Tick(landEvery); at < found; at += landEvery {
 						m.requireRotating(at, p.Root)
