@@ -182,7 +182,7 @@ func (j *Joiner[S, I]) receive(msg transport.Message) bool {
 		j.up &^= wire.PeersOf(msg.From)
 	case transport.Reliable:
 		c, err := wire.ParseControl(msg.Data)
-		if w, ok := c.(wire.Welcome); ok && err == nil && j.applied {
+		if w, ok := c.(wire.Welcome); ok && err == nil && j.applied && !j.lateFor(&w) {
 			j.welcome, j.by, j.spectator.hurries = &w, msg.From, true
 			return true
 		}
@@ -195,6 +195,14 @@ func (j *Joiner[S, I]) receive(msg transport.Message) bool {
 	case transport.Datagram:
 	}
 	return false
+}
+
+// lateFor reports whether a welcome lets in a process that was here before this one: who sent it had not
+// heard that the link to that one is down.
+func (j *Joiner[S, I]) lateFor(w *wire.Welcome) bool {
+	return slices.ContainsFunc(w.Value.Joins, func(in wire.Join) bool {
+		return in.Peer == j.config.Self && in.Nonce != j.config.Nonce
+	})
 }
 
 // decided takes what the players have decided after they have let this peer in.

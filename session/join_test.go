@@ -13,6 +13,7 @@ import (
 	"github.com/driftback/driftback/session"
 	"github.com/driftback/driftback/transport"
 	"github.com/driftback/driftback/transport/loopback"
+	"github.com/driftback/driftback/wire"
 )
 
 // comeIn is a turn of a peer that comes back, and has no session yet. Its world is held to
@@ -383,6 +384,34 @@ func TestWhatTheOldProcessSentChangesNothingForTheNewOne(t *testing.T) {
 		m.requireNoErrors()
 	}
 	require.Positive(t, m.peers[0].refused(mesh.OtherMatch)+m.peers[0].refused(mesh.CutOff), "the control: they came")
+	m.finishAll()
+}
+
+// Who was frozen lets in the process before, and says so over the link to this one.
+func TestAWelcomeForTheProcessBeforeIsNotForThisOne(t *testing.T) {
+	m := newMatch(t, 3, func(c *session.Config[state, input]) {
+		c.Step, c.WhenLost, c.PeerTimeout, c.Rejoin = viewStep, session.PlayOn, time.Second, true
+	})
+	m.oracle.step = viewStep
+	m.impair(loopback.Impairment{Latency: 30 * ms})
+	m.runUntil(200)
+	m.peers[2].crash()
+	m.run(100)
+	p := m.comeBack(2, nil)
+	welcome, err := wire.AppendControl(nil, wire.Welcome{View: 1, Value: wire.Value{
+		Joins: []wire.Join{{Peer: 2, Nonce: 12345, Tick: 100, Delays: []wire.Delay{{Participant: 2}}}},
+	}})
+	require.NoError(t, err)
+	sent := 0
+	for p.session == nil {
+		if m.peers[0].end.SendReliable(2, welcome) == nil {
+			sent++
+		}
+		m.run(1)
+		m.requireNoErrors()
+	}
+	require.Greater(t, sent, 5, "the control")
+	m.runIn(p)
 	m.finishAll()
 }
 
