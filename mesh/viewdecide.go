@@ -428,11 +428,14 @@ func (m *Mesh) receiveAccepted(l *link, a wire.Accepted) {
 	}
 }
 
-// vote counts who has accepted, and decides with a majority.
+// vote counts who has accepted, and decides with a majority. Of two members both have to accept, though
+// one alone may play more than half: the other goes on alone should this process die, and must not decide anew what
+// somebody who is let in may have been told. See goAlone.
 func (m *Mesh) vote(from driftback.Peer) {
-	r := &m.views.round
+	v := &m.views
+	r := &v.round
 	r.votes |= wire.PeersOf(from)
-	if m.majority(r.votes) {
+	if m.majority(r.votes) && (v.members.Len() > 2 || v.members&^r.votes == 0) {
 		m.install(r.value, m.cfg.Self)
 	}
 }

@@ -255,3 +255,24 @@ func TestWhatCameAfterAPromiseWasTakenBackIsNotCut(t *testing.T) {
 	require.Equal(t, []wire.Control{wire.Promise{View: 1, Ballot: 0x200}}, a.says(b, wire.Propose{View: 1, Ballot: 0x100, Value: cut}))
 	require.EqualValues(t, 3, a.mesh.Held(3))
 }
+
+// One of two plays more than half. If it decided alone to let a third in, told that one, and died, the
+// other, which goes on alone then, would decide anew.
+func TestOfTwoMembersBothHaveToAcceptWhateverTheyPlay(t *testing.T) {
+	for members, want := range map[wire.Peers]int{
+		wire.Peers(0b011): 0,
+		wire.Peers(0b111): 1, // nobody goes on alone there
+	} {
+		m := playing(t, 3, func(c *Config) {
+			c.PlayOn, c.Players = true, []driftback.Peer{0, 0, 0, 0, 1, 2}
+		}).seats[0].mesh
+		m.views.members = members
+		m.views.round = round{ballot: 256, proposing: true}
+		m.vote(0)
+		require.Equal(t, want, m.View())
+		if want == 0 {
+			m.vote(1)
+			require.Equal(t, 1, m.View(), "the control")
+		}
+	}
+}
