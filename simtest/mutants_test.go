@@ -36,7 +36,7 @@ type mutant struct {
 }
 
 // mustBeFound are the faults that other engines of this kind have had. Each has to be
-// found and shrunk whatever else changes; go test looks for these alone.
+// found and shrunk whatever else changes.
 var mustBeFound = []string{
 	"acknowledges-one-more", "guess-recomputed-on-read", "snapshot-after-the-step",
 	"watermark-retracts", "early-fingerprint-dropped", "redundancy-of-four",
@@ -116,8 +116,8 @@ func (m mutant) hunt(t *testing.T) (r huntReport) {
 }
 
 func TestFaultsPlantedInTheEngineAreFoundInAnotherProcess(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it compiles the engine once for each fault: not with -short")
+	if *mutantsFlag == "" && !plant.Asked() {
+		t.Skip(plant.NotAsked)
 	}
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("the go command is not there to compile a changed engine")

@@ -263,8 +263,11 @@ func (c *coming[S, I]) plays(s *session.Lockstep[S, I]) {
 	m.disturbed = m.net.Now()
 	for _, q := range m.peers {
 		// From when it was let in on, they wait for it no longer than for others.
-		late := q.view == p.view && m.net.Now()-q.entered >= m.s.silence()
-		q.silent[p.self], q.missed[p.self] = 0, late
+		waited := time.Duration(0)
+		if q.view == p.view {
+			waited = m.net.Now() - q.entered
+		}
+		q.silent[p.self], q.missed[p.self] = waited, waited >= m.s.silence()
 	}
 }
 

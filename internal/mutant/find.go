@@ -1,6 +1,7 @@
 package mutant
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -10,18 +11,25 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// NotAsked says how mutants are asked for.
+const NotAsked = "every mutant is compiled and linked, which takes minutes: with DRIFTBACK_MUTANTS=1 they are looked for, as in .ci/run"
+
+// Asked reports whether mutants are to be compiled and looked for. That their texts are in the source is
+// tested always.
+func Asked() bool { return os.Getenv("DRIFTBACK_MUTANTS") != "" }
+
 // Find fails t unless the tests of the package that t belongs to, which is in folder of the
 // module at root, find every mutant in testdata/mutants.txt: that test fails which the text
 // of the mutant names after "found by: ", run with flags. It takes a compilation for each,
-// some seconds, and is skipped in short tests.
+// some seconds, and is skipped unless they are [Asked] for.
 func Find(t *testing.T, root, folder string, flags ...string) {
 	t.Helper()
 	list := Read(t, filepath.Join("testdata", "mutants.txt"))
 	for _, m := range list {
 		m.Overlay(t, root, t.TempDir()) // its text is in the source
 	}
-	if testing.Short() {
-		t.Skip("every mutant is compiled and linked, which takes seconds")
+	if !Asked() {
+		t.Skip(NotAsked)
 	}
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("the go command is not there to compile a changed package")
