@@ -49,7 +49,7 @@ func game() *arena.Game[sim.State, sim.Input] {
 		Name: "fighter", Match: 0x66696768746572, TicksPerSecond: sim.TicksPerSecond,
 		Seats: []string{"left player", "right player"}, Players: sim.Sides,
 		Bots: "Bots fight until a page's keys are touched.",
-		Step: sim.Step, Start: sim.Start, Valid: sim.Input.Valid,
+		Step: sim.Step, Start: sim.Start, Valid: sim.Input.Valid, Blot: blot,
 		Input: func(buttons uint16) sim.Input { return sim.Input{Buttons: buttons} }, Buttons: sim.Buttons,
 		Bot: func(seed uint64, self driftback.Participant) func(s *sim.State) sim.Input {
 			bot := sim.NewBot(seed + uint64(self))
@@ -63,6 +63,9 @@ func game() *arena.Game[sim.State, sim.Input] {
 		EffectName: sim.KindName, Score: score,
 	}
 }
+
+// blot stuns the left fighter for 64 ticks more.
+func blot(s *sim.State) { s.Fighters[0].Stun ^= 1 << 6 }
 
 // looks are what the fighters wear, and wear is the state that a match begins from in
 // which they wear them.

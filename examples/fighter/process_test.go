@@ -6,13 +6,18 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/driftback/driftback"
+	"github.com/driftback/driftback/desync"
+	"github.com/driftback/driftback/examples/fighter/sim"
 	"github.com/driftback/driftback/examples/internal/arena"
 	"github.com/driftback/driftback/examples/internal/arenatest"
 	"github.com/driftback/driftback/examples/internal/command"
@@ -195,4 +200,38 @@ func TestAChildWithoutAParentEnds(t *testing.T) {
 	_, _ = io.Copy(io.Discard, stdout)
 	require.Error(t, cmd.Wait())
 	require.Equal(t, arena.ExitFailed, cmd.ProcessState.ExitCode())
+}
+
+// One bit of one fighter's hit-stun is another on one side from tick 500 on.
+func TestADesyncHaltsBothSidesAndBothReportsNameItsFieldAndTick(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := start(t, "-headless", "-ticks", "700", "-rate", "100", "-link", "latency=30ms,jitter=5ms,loss=2%", "-desync", "500", "-reports", dir)
+	require.Equal(t, arena.ExitFailed, p.End(), p.Stdout)
+	p.OneSentence("fighter", "as tick 501 began the state's fingerprint was ")
+	files, err := filepath.Glob(filepath.Join(dir, "fighter-desync-tick-501-*-player-*.report"))
+	require.NoError(t, err)
+	require.Len(t, files, 2, p.Stderr)
+	for side, name := range files { // left, right
+		b, err := os.ReadFile(name)
+		require.NoError(t, err)
+		r, err := desync.Parse(b)
+		require.NoError(t, err)
+		require.Equal(t, "fighter, to tick 700", r.Game)
+		require.EqualValues(t, side, r.Self)
+		require.EqualValues(t, 501, r.Tick)
+		require.True(t, r.Exact)
+		require.Len(t, r.Fields, 1)
+		require.Equal(t, "Fighters[0].Stun", r.Fields[0].Path)
+		values := [2]string{r.Fields[0].A, r.Fields[0].B}
+		right, err := strconv.Atoi(values[1-side])
+		require.NoError(t, err)
+		left, err := strconv.Atoi(values[side])
+		require.NoError(t, err)
+		require.Equal(t, 64, left^right, values)
+		again, err := desync.Rerun[sim.State, sim.Input](r, sim.Step)
+		require.NoError(t, err)
+		require.EqualValues(t, [2]driftback.Tick{500, 501}, [2]driftback.Tick{again.Start, again.End})
+		require.Equal(t, [2]bool{side == 0, side == 1}, [2]bool{again.Ours, again.Theirs}, "run again, the tick comes to what the left side had")
+	}
 }

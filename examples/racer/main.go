@@ -46,6 +46,7 @@ func game() *arena.Game[sim.State, sim.Input] {
 		Players: 4, CountFlag: "karts",
 		Bots: "Bots drive until a page's keys are touched.",
 		Step: sim.Step, Start: sim.Start, Valid: sim.Input.Valid,
+		Blot:  func(s *sim.State) { s.Karts[0].Boost ^= 1 << 6 },
 		Input: func(buttons uint16) sim.Input { return sim.Input{Buttons: buttons} }, Buttons: sim.Buttons,
 		Bot: func(_ uint64, self driftback.Participant) func(s *sim.State) sim.Input {
 			return func(s *sim.State) sim.Input { return sim.Drive(s, int(self)) }

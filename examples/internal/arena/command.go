@@ -103,6 +103,8 @@ type options struct {
 	block    []pair         // who have no direct link
 	relay    driftback.Peer // through whom all play; 0: they play with each other
 	wait     time.Duration
+	desync   int64         // the tick on which the last player's world is changed; 0: none
+	reports  string        // the folder that takes reports of desyncs
 	back     bool          // who is lost may come back
 	grace    time.Duration // for how long the other of two waits for that
 	key      string        // the file that keeps the player's key; "": none does
@@ -162,6 +164,7 @@ func (g *Game[S, I]) parse(command string, args []string, stderr io.Writer) (*op
 	f.DurationVar(&o.choose, "choose", 3*time.Second, "how long a bot takes to pick before a match, where there is something to pick, and a page's keys can be touched")
 	f.DurationVar(&o.wait, "wait", time.Minute, "how long to wait for the other players")
 	f.BoolVar(&o.back, "back", true, "let a player whose process died come back to the match, the same on every side")
+	f.StringVar(&o.reports, "reports", ".", "`folder` for what is known of a desync, should there be one")
 	link, guest, block, relayed := "latency=0ms", "", "", false
 	switch command {
 	case "all", "child":
@@ -170,6 +173,7 @@ func (g *Game[S, I]) parse(command string, args []string, stderr io.Writer) (*op
 			f.StringVar(&o.addr, "addr", "127.0.0.1:0", "UDP `address` to be reached at")
 			f.StringVar(&o.page, "page", "127.0.0.1:0", "`address` of the page")
 		}
+		f.Int64Var(&o.desync, "desync", 0, "change one bit of the last player's world as this `tick` runs, to see how that is found and told; 0 leaves it alone")
 		f.StringVar(&link, "link", link, "how bad each link is, each way: `latency=60ms,jitter=10ms,loss=5%`")
 		if g.CountFlag != "" {
 			f.IntVar(&o.players, g.CountFlag, g.Players, fmt.Sprintf("how many play, 2 to %d", len(g.Seats)))
@@ -301,6 +305,8 @@ func (o *options) validate() error {
 		return fmt.Errorf("-rate is %d ticks per second; 1 to 240 are allowed", o.rate)
 	case o.ticks < 0:
 		return fmt.Errorf("-ticks is %d; it must not be negative", o.ticks)
+	case o.desync < 0:
+		return fmt.Errorf("-desync is %d; it must not be negative", o.desync)
 	case o.delay < 0 || o.delay > mesh.MaxDelay:
 		return fmt.Errorf("-delay is %d ticks; 0 to %d are allowed", o.delay, mesh.MaxDelay)
 	case o.window != -1 && (o.window < 1 || o.window > mesh.MaxWindow):

@@ -35,6 +35,8 @@ type Game[S any, I comparable] struct {
 	Step  driftback.Step[S, I]
 	Start func(seed uint64, s *S)
 	Valid func(I) bool
+	// Blot changes one bit of a state that has just been stepped, as a step that is not pure might.
+	Blot func(s *S)
 	// Input is what the held buttons of a page come to, and Buttons are all of them.
 	Input   func(buttons uint16) I
 	Buttons uint16

@@ -44,6 +44,7 @@ func tallying() *Game[tally, pressed] {
 				s.Count[p] += uint64(in[p].Buttons)
 			}
 		},
+		Blot:  func(s *tally) { s.Count[0] ^= 1 << 40 },
 		Start: func(uint64, *tally) {}, Valid: func(in pressed) bool { return in.Buttons < 256 },
 		Input: func(buttons uint16) pressed { return pressed{buttons} }, Buttons: 0xff,
 		Bot: func(uint64, driftback.Participant) func(*tally) pressed {

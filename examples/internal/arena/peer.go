@@ -83,7 +83,7 @@ func (p *peer[S, I]) config() session.Config[S, I] {
 	var nonce [8]byte
 	_, _ = rand.Read(nonce[:]) // never fails, by its own documentation
 	c := session.Config[S, I]{
-		Step: g.Step, Start: g.Start, Valid: g.Valid,
+		Step: p.step(), Start: g.Start, Valid: g.Valid,
 		Self: p.self, Players: o.everybody(), Relay: o.relay,
 		// One number for all that is played between them: who comes back does not know what
 		// has been played meanwhile.
@@ -179,7 +179,7 @@ func (p *peer[S, I]) play(ctx context.Context) (outcome, error) {
 			}
 			return p.outcome(r.Tick)
 		case err != nil:
-			return outcome{}, fmt.Errorf("the match ended at tick %d: %w", r.Tick, err)
+			return outcome{}, p.reported(fmt.Errorf("the match ended at tick %d: %w", r.Tick, err))
 		}
 	}
 }

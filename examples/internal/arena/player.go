@@ -62,6 +62,7 @@ func (p *player) start(o *options, words chan<- word) error {
 		"-delay", strconv.Itoa(o.delay), "-window", strconv.Itoa(o.window), "-wait", o.wait.String(), "-choose", o.choose.String(),
 		"-headless=" + strconv.FormatBool(o.headless), "-link", o.link.String(),
 		"-back=" + strconv.FormatBool(o.back), "-key", p.key,
+		"-desync", strconv.FormatInt(o.desync, 10), "-reports", o.reports,
 	}
 	if p.here != nil { // the others, and the browser, look for it there
 		args = append(args, "-addr", p.here.Addr.String())
