@@ -345,6 +345,7 @@ func (p *player) watch() {
 		m, err := Resume(p.config, *p.welcome, p.from, first)
 		if errors.Is(err, ErrBehind) {
 			p.early++
+			p.lag = max(0, p.lag-1) // it runs on, though who feeds it may wait for it
 			return
 		}
 		require.NoError(p.match.t, err)
