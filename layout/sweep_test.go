@@ -74,6 +74,9 @@ func TestEveryNaNOfAStretchIsFoundWhereverItIs(t *testing.T) {
 					binary.LittleEndian.PutUint32(b[at:], rapid.SampledFrom(odd).Draw(t, "bits"))
 				}
 			}
+			if n > 0 && rapid.IntRange(0, 3).Draw(t, "one of either width") > 0 {
+				binary.LittleEndian.PutUint32(b[8*rapid.IntRange(0, n-1).Draw(t, "of which")+4:], 0xfff80001)
+			}
 			faults += requireInspected(t, b, wide)
 		})
 		require.Positive(t, faults, "nothing was ever at fault")
