@@ -15,13 +15,14 @@ func (l *Loop[S, I]) Apart(run func(world *S)) error {
 	if err := l.right(l.next); err != nil {
 		return err
 	}
-	// The place of the tick about to run is free until Advance fills it.
-	if err := l.save(l.place, l.next, l.state); err != nil {
+	present := l.shelf.take()
+	defer l.shelf.giveBack(present)
+	if err := l.save(present, l.next, l.state); err != nil {
 		return err
 	}
 	l.lend(run)
-	err := l.load(l.place, l.next, l.state)
-	if err != nil && l.oldest < l.next {
+	err := l.load(present, l.next, l.state)
+	if err != nil && l.shelf.held > 0 {
 		l.earliest = min(l.earliest, l.next-1)
 	}
 	return err

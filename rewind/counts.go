@@ -10,6 +10,9 @@ type Counts struct {
 	// Resimulated counts the runs among Steps in which the loop went over a tick
 	// again, for a wrong guess, a Redo or a Reconcile.
 	Resimulated uint64
+	// Approached counts the runs among Steps of ticks that were right, to get from a snapshot to a
+	// tick that has none: see Config.Spacing.
+	Approached uint64
 	// Rollbacks counts how often it did so, whatever the number of ticks.
 	Rollbacks uint64
 	// Saves and Loads count copies of the state into and out of the snapshots.

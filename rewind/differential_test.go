@@ -22,6 +22,8 @@ type match struct {
 	participants int
 	window       int // at most so many ticks run on guesses
 	spare        int // snapshots beyond those the window needs
+	spacing      int // ticks from one snapshot to the next
+	wanted       int // every so manieth tick has one in any case; 0: none
 	neutral      []int
 	table        [][]uint16 // [tick][participant]
 	arrivals     []arrival  // in order
@@ -52,6 +54,8 @@ var matches = rapid.Custom(func(t *rapid.T) match {
 		window:       rapid.IntRange(1, 8).Draw(t, "window"),
 		spare:        rapid.IntRange(0, 3).Draw(t, "spare"),
 	}
+	m.spacing = rapid.IntRange(1, m.window+1+m.spare).Draw(t, "spacing")
+	m.wanted = rapid.IntRange(0, 6).Draw(t, "wanted")
 	for range m.participants {
 		m.neutral = append(m.neutral, rapid.IntRange(0, 3).Draw(t, "neutral"))
 	}
@@ -131,6 +135,7 @@ func (m match) play(e engine) (played, error) {
 			e.step(w, in, pass)
 		},
 		First: m.first, Inputs: log, Depth: m.window + 1 + m.spare, Save: e.save(policies[m.policy]),
+		Spacing: m.spacing, Wanted: func(t driftback.Tick) bool { return m.wanted > 0 && int(t)%m.wanted == 0 },
 	})
 	if err != nil {
 		return done, err
@@ -312,6 +317,7 @@ func TestTheMatchesComparedHoldWhatTheyAreFor(t *testing.T) {
 		seen[m.policy] = true
 		all.counts.Rollbacks += done.counts.Rollbacks
 		all.counts.Deepest = max(all.counts.Deepest, done.counts.Deepest)
+		all.counts.Approached += done.counts.Approached
 		all.stalls += done.stalls
 		all.rewound += done.rewound
 		all.told += done.told
@@ -325,6 +331,7 @@ func TestTheMatchesComparedHoldWhatTheyAreFor(t *testing.T) {
 	require.Positive(t, all.told)
 	require.Positive(t, all.wholeWindow)
 	require.Positive(t, all.rightGuesses)
+	require.Positive(t, all.counts.Approached, "ticks without a snapshot are gone back to")
 	require.Len(t, seen, len(policies), "every policy is played")
 }
 

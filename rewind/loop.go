@@ -42,10 +42,16 @@ type Config[S any, I comparable] struct {
 	// at least Depth long. The loop does not own it, but from here on the loop alone
 	// may call its Confirm and Inputs.
 	Inputs *inputlog.Log[I]
-	// Depth is how many snapshots are kept, 2 to [MaxDepth]. One is for the tick
+	// Depth is how many snapshots are kept at most, 2 to [MaxDepth]. One is for the tick
 	// about to run, so the loop can go back Depth-1 ticks: a prediction window of w
 	// ticks needs at least w+1.
 	Depth int
+	// Spacing is how many ticks may lie from one snapshot to the next, 1 to Depth; 0 is 1: every tick has one. With more
+	// the world is copied less often, and a rollback runs up to Spacing-1 ticks more than those
+	// that were wrong, on the inputs that they had. See [Loop.Space].
+	Spacing int
+	// Wanted says which ticks have a snapshot in any case: those that the owner will ask for. nil: none.
+	Wanted func(t driftback.Tick) bool
 	// Save says how states are put away. nil is [snapshot.For].
 	Save snapshot.Policy[S]
 	// Statuses fills dst, one element for each participant, with who plays on tick
@@ -76,12 +82,13 @@ type Loop[S any, I comparable] struct {
 	ran      func(pass *driftback.Pass)
 
 	next     driftback.Tick // the next tick to run for the first time
-	oldest   driftback.Tick // the oldest tick with a snapshot, or next
 	earliest driftback.Tick // the first tick run on a wrong guess; never: none
 	truth    driftback.Tick // changes below it are in the world already
-	depth    int            // places in store
-	place    int            // next's place in store
-	running  bool           // from before the step, or who borrows the world, runs until it has returned
+	depth    int            // it can go back depth-1 ticks
+	spacing  driftback.Tick // from one snapshot to the next
+	wanted   func(t driftback.Tick) bool
+	shelf    shelf
+	running  bool // from before the step, or who borrows the world, runs until it has returned
 
 	counts Counts
 	pass   driftback.Pass
@@ -99,6 +106,12 @@ func New[S any, I comparable](c Config[S, I]) (*Loop[S, I], error) {
 	if c.Depth < 2 || c.Depth > MaxDepth {
 		return nil, fmt.Errorf("rewind: Depth is %d snapshots; it must be 2 to %d", c.Depth, MaxDepth)
 	}
+	if c.Spacing == 0 {
+		c.Spacing = 1
+	}
+	if err := spacing(c.Spacing, c.Depth); err != nil {
+		return nil, fmt.Errorf("rewind: %w", err)
+	}
 	oldest, end := c.Inputs.Window()
 	if oldest != c.First {
 		return nil, fmt.Errorf("rewind: Inputs has a window that begins at tick %d; it must begin at First, which is %d", oldest, c.First)
@@ -110,7 +123,8 @@ func New[S any, I comparable](c Config[S, I]) (*Loop[S, I], error) {
 	if save == nil {
 		save = snapshot.For[S]
 	}
-	store, err := save(c.Depth)
+	places := c.Depth + 1 // who goes back to a tick without a snapshot needs one for the present, and one for that tick
+	store, err := save(places)
 	if err != nil {
 		return nil, fmt.Errorf("rewind: Save cannot keep the state: %w", err)
 	}
@@ -131,9 +145,11 @@ func New[S any, I comparable](c Config[S, I]) (*Loop[S, I], error) {
 		fill:     c.Statuses,
 		ran:      c.Ran,
 		next:     c.First,
-		oldest:   c.First,
 		earliest: never,
 		depth:    c.Depth,
+		spacing:  driftback.Tick(c.Spacing),
+		wanted:   c.Wanted,
+		shelf:    newShelf(places),
 		state:    state,
 	}, nil
 }
@@ -143,7 +159,12 @@ func (l *Loop[S, I]) Next() driftback.Tick { return l.next }
 
 // Oldest returns the oldest tick that the loop can go back to. It is Next when
 // there is no snapshot yet.
-func (l *Loop[S, I]) Oldest() driftback.Tick { return l.oldest }
+func (l *Loop[S, I]) Oldest() driftback.Tick {
+	if l.shelf.held == 0 {
+		return l.next
+	}
+	return l.shelf.oldest().tick
+}
 
 // State returns the world as Next begins. It is borrowed: read it at any time
 // between two calls, and write to it only before the first Advance. It is right
@@ -169,9 +190,9 @@ func (l *Loop[S, I]) Supply(p driftback.Participant, t driftback.Tick, in I) err
 	if t >= l.next || t < l.truth || t >= l.earliest {
 		return nil
 	}
-	if t < l.oldest {
+	if t < l.Oldest() {
 		return fmt.Errorf("%w: participant %d's input for tick %d was guessed wrongly, and the oldest snapshot is of tick %d; keep more than %d snapshots, or let fewer ticks run on guesses",
-			ErrOutOfReach, p, t, l.oldest, l.depth)
+			ErrOutOfReach, p, t, l.Oldest(), l.depth)
 	}
 	l.earliest = t
 	return nil
@@ -191,9 +212,9 @@ func (l *Loop[S, I]) Settle() (Span, error) {
 	return l.rerun(l.earliest, l.next)
 }
 
-// Advance settles, saves the world as Next begins, and runs that tick. It returns
+// Advance settles, saves the world as Next begins if it is time to, and runs that tick. It returns
 // the ticks that were run again, which the new one is not among. The oldest
-// snapshot gives way when every place is taken. After an error Next has not been
+// snapshot gives way when no tick needs it that the loop can go back to. After an error Next has not been
 // run.
 func (l *Loop[S, I]) Advance() (Span, error) {
 	again, err := l.Settle()
@@ -204,15 +225,14 @@ func (l *Loop[S, I]) Advance() (Span, error) {
 	if err := l.log.Inputs(t, l.in); err != nil {
 		return again, err
 	}
-	if err := l.save(l.place, t, l.state); err != nil {
-		return again, err
+	if l.isDue(t, again.Len() > 0) {
+		if err := l.keep(t); err != nil {
+			return again, err
+		}
 	}
 	l.run(t)
 	l.next = t + 1
-	l.place = l.after(l.place)
-	if l.next-l.oldest >= driftback.Tick(l.depth) {
-		l.oldest++
-	}
+	l.letGo()
 	return again, nil
 }
 
@@ -228,19 +248,19 @@ func (l *Loop[S, I]) RewindTo(t driftback.Tick) error {
 	if err := l.reach(t); err != nil {
 		return err
 	}
-	place := l.placeOf(t)
 	switch {
 	case l.earliest < t:
 		if _, err := l.rerun(l.earliest, t); err != nil {
 			return err
 		}
 	case t < l.next:
-		if err := l.load(place, t, l.state); err != nil {
+		if err := l.takeBack(t); err != nil {
 			l.earliest = t // the state may be half of two; running t again makes it whole
 			return err
 		}
 	}
-	l.next, l.place, l.earliest = t, place, never
+	l.shelf.dropFrom(t)
+	l.next, l.earliest = t, never
 	return nil
 }
 
@@ -263,14 +283,19 @@ func (l *Loop[S, I]) Reconcile(t driftback.Tick, truth *S) (Span, error) {
 	if err := l.reach(t); err != nil {
 		return Span{}, err
 	}
-	if err := l.save(l.placeOf(t), t, truth); err != nil {
+	place := l.shelf.take()
+	if err := l.save(place, t, truth); err != nil {
+		l.shelf.giveBack(place)
 		return Span{}, err
 	}
-	l.oldest, l.truth = t, t
+	l.shelf.dropFrom(l.Oldest())
+	l.truth = t
 	if t == l.next {
 		l.earliest = never
-		return Span{}, l.load(l.place, t, l.state)
+		l.shelf.giveBack(place)
+		return Span{}, l.load(place, t, l.state)
 	}
+	l.shelf.put(t, place)
 	l.earliest = t
 	return l.rerun(t, l.next)
 }
@@ -286,12 +311,21 @@ func (l *Loop[S, I]) Snapshot(t driftback.Tick, into *S) error {
 	if err := l.right(t); err != nil {
 		return err
 	}
-	place := l.placeOf(t)
-	if t == l.next {
-		// The place of the tick about to run is free until Advance fills it.
-		if err := l.save(place, t, l.state); err != nil {
-			return err
+	if t < l.next {
+		if had := l.shelf.upTo(t, l.next); had.tick == t {
+			return l.load(had.place, t, into)
 		}
+		return l.away(t, func() error { return l.copy(t, into) })
+	}
+	return l.copy(t, into)
+}
+
+// copy copies the world, as tick t begins, as the saving policy copies.
+func (l *Loop[S, I]) copy(t driftback.Tick, into *S) error {
+	place := l.shelf.take()
+	defer l.shelf.giveBack(place)
+	if err := l.save(place, t, l.state); err != nil {
+		return err
 	}
 	return l.load(place, t, into)
 }
@@ -313,15 +347,24 @@ func (l *Loop[S, I]) Lend(t driftback.Tick, to func(world *S)) error {
 		l.lend(to)
 		return nil
 	}
-	// The place of the tick about to run is free until Advance fills it.
-	if err := l.save(l.place, l.next, l.state); err != nil {
+	return l.away(t, func() error {
+		l.lend(to)
+		return nil
+	})
+}
+
+// away takes the world back to tick t, before Next, calls do, and brings the present back.
+func (l *Loop[S, I]) away(t driftback.Tick, do func() error) error {
+	present := l.shelf.take()
+	defer l.shelf.giveBack(present)
+	if err := l.save(present, l.next, l.state); err != nil {
 		return err
 	}
-	err := l.load(l.placeOf(t), t, l.state)
+	err := l.takeBack(t)
 	if err == nil {
-		l.lend(to)
+		err = do()
 	}
-	if back := l.load(l.place, l.next, l.state); back != nil {
+	if back := l.load(present, l.next, l.state); back != nil {
 		l.earliest = min(l.earliest, t) // the state may be half of two; running t again makes it whole
 		if err == nil {
 			err = back
@@ -337,25 +380,31 @@ func (l *Loop[S, I]) lend(to func(world *S)) {
 }
 
 // rerun takes back the world as from began and runs every tick up to to, saving
-// each on the way. The snapshot of from is right already, and that of to is made
-// by whoever runs to.
+// on the way where it is time to. The snapshot of to is made by whoever runs to.
 func (l *Loop[S, I]) rerun(from, to driftback.Tick) (Span, error) {
-	place := l.placeOf(from)
-	if err := l.load(place, from, l.state); err != nil {
+	base := l.shelf.upTo(from, l.next)
+	l.shelf.dropFrom(base.tick + 1)
+	if err := l.load(base.place, base.tick, l.state); err != nil {
 		return Span{}, err
 	}
-	for t := from; ; {
-		if err := l.log.Inputs(t, l.in); err != nil {
+	for t := base.tick; ; {
+		var err error
+		if t < from {
+			err = l.approach(t)
+		} else if err = l.log.Inputs(t, l.in); err == nil {
+			l.run(t)
+			l.counts.Resimulated++
+		}
+		if err != nil {
 			return Span{}, err
 		}
-		l.run(t)
-		l.counts.Resimulated++
 		if t++; t == to {
 			break
 		}
-		place = l.after(place)
-		if err := l.save(place, t, l.state); err != nil {
-			return Span{}, err
+		if l.isDue(t, true) {
+			if err := l.keep(t); err != nil {
+				return Span{}, err
+			}
 		}
 	}
 	l.earliest = never
@@ -367,16 +416,20 @@ func (l *Loop[S, I]) rerun(from, to driftback.Tick) (Span, error) {
 // run runs tick t once, on the inputs in l.in.
 func (l *Loop[S, I]) run(t driftback.Tick) {
 	l.running = true
+	l.call(t)
+	if l.ran != nil {
+		l.ran(&l.pass)
+	}
+	l.running = false
+}
+
+func (l *Loop[S, I]) call(t driftback.Tick) {
 	if l.fill != nil {
 		l.fill(t, l.statuses)
 	}
 	l.pass.Begin(t, l.statuses)
 	l.step(l.state, l.in, &l.pass)
 	l.counts.Steps++
-	if l.ran != nil {
-		l.ran(&l.pass)
-	}
-	l.running = false
 }
 
 func (l *Loop[S, I]) save(place int, t driftback.Tick, from *S) error {
@@ -397,8 +450,8 @@ func (l *Loop[S, I]) load(place int, t driftback.Tick, into *S) error {
 
 // reach refuses a tick that is not from oldest to next.
 func (l *Loop[S, I]) reach(t driftback.Tick) error {
-	if t < l.oldest || t > l.next {
-		return fmt.Errorf("%w: tick %d is not from %d, the oldest snapshot, to %d, the next tick", ErrOutOfReach, t, l.oldest, l.next)
+	if t < l.Oldest() || t > l.next {
+		return fmt.Errorf("%w: tick %d is not from %d, the oldest snapshot, to %d, the next tick", ErrOutOfReach, t, l.Oldest(), l.next)
 	}
 	return nil
 }
@@ -415,21 +468,4 @@ func (l *Loop[S, I]) right(t driftback.Tick) error {
 		return fmt.Errorf("%w: the snapshot of tick %d rests on a wrong guess for tick %d; call Settle first", ErrUnsettled, t, l.earliest)
 	}
 	return nil
-}
-
-// placeOf returns where the snapshot of a reachable tick is kept. Counting back
-// from next's place needs no division.
-func (l *Loop[S, I]) placeOf(t driftback.Tick) int {
-	place := l.place - int(l.next-t)
-	if place < 0 {
-		place += l.depth
-	}
-	return place
-}
-
-func (l *Loop[S, I]) after(place int) int {
-	if place++; place == l.depth {
-		return 0
-	}
-	return place
 }

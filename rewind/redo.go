@@ -18,8 +18,8 @@ func (l *Loop[S, I]) Redo(t driftback.Tick) error {
 		return ErrRunning
 	case t >= l.next || t < l.truth || t >= l.earliest:
 		return nil
-	case t < l.oldest:
-		return fmt.Errorf("%w: tick %d is to be run again, and the oldest snapshot is of tick %d", ErrOutOfReach, t, l.oldest)
+	case t < l.Oldest():
+		return fmt.Errorf("%w: tick %d is to be run again, and the oldest snapshot is of tick %d", ErrOutOfReach, t, l.Oldest())
 	}
 	l.earliest = t
 	return nil
