@@ -86,6 +86,7 @@ type Loop[S any, I comparable] struct {
 	truth    driftback.Tick // changes below it are in the world already
 	depth    int            // it can go back depth-1 ticks
 	spacing  driftback.Tick // from one snapshot to the next
+	widest   int            // what spacing is at most
 	wanted   func(t driftback.Tick) bool
 	shelf    shelf
 	running  bool // from before the step, or who borrows the world, runs until it has returned
@@ -109,8 +110,8 @@ func New[S any, I comparable](c Config[S, I]) (*Loop[S, I], error) {
 	if c.Spacing == 0 {
 		c.Spacing = 1
 	}
-	if err := spacing(c.Spacing, c.Depth); err != nil {
-		return nil, fmt.Errorf("rewind: %w", err)
+	if c.Spacing < 1 || c.Spacing > c.Depth {
+		return nil, fmt.Errorf("rewind: Spacing is %d ticks; it must be 1 to Depth, which is %d, or 0 for 1", c.Spacing, c.Depth)
 	}
 	oldest, end := c.Inputs.Window()
 	if oldest != c.First {
@@ -123,7 +124,10 @@ func New[S any, I comparable](c Config[S, I]) (*Loop[S, I], error) {
 	if save == nil {
 		save = snapshot.For[S]
 	}
-	places := c.Depth + 1 // who goes back to a tick without a snapshot needs one for the present, and one for that tick
+	places := c.Depth
+	if c.Spacing > 1 {
+		places++ // who asks for a tick without a snapshot needs one for the present and one for that tick
+	}
 	store, err := save(places)
 	if err != nil {
 		return nil, fmt.Errorf("rewind: Save cannot keep the state: %w", err)
@@ -148,6 +152,7 @@ func New[S any, I comparable](c Config[S, I]) (*Loop[S, I], error) {
 		earliest: never,
 		depth:    c.Depth,
 		spacing:  driftback.Tick(c.Spacing),
+		widest:   c.Spacing,
 		wanted:   c.Wanted,
 		shelf:    newShelf(places),
 		state:    state,

@@ -6,26 +6,16 @@ import (
 	"github.com/driftback/driftback"
 )
 
-// Space sets how many ticks may lie from one snapshot to the next, 1 to Config.Depth, for what is run from now on.
+// Space sets how many ticks may lie from one snapshot to the next, 1 to Config.Spacing, for what is run from now on.
 // It changes how much is copied and run again, and never what comes of it.
 func (l *Loop[S, I]) Space(ticks int) error {
 	if l.running {
 		return ErrRunning
 	}
-	if err := spacing(ticks, l.depth); err != nil {
-		return fmt.Errorf("rewind: %w", err)
+	if ticks < 1 || ticks > l.widest {
+		return fmt.Errorf("rewind: a spacing of %d ticks; it must be 1 to Config.Spacing, which is %d", ticks, l.widest)
 	}
 	l.spacing = driftback.Tick(ticks)
-	return nil
-}
-
-// Spacing returns how many ticks may lie from one snapshot to the next.
-func (l *Loop[S, I]) Spacing() int { return int(l.spacing) }
-
-func spacing(ticks, depth int) error {
-	if ticks < 1 || ticks > depth {
-		return fmt.Errorf("the spacing is %d ticks; it must be 1 to Depth, which is %d, and 0 is 1", ticks, depth)
-	}
 	return nil
 }
 
@@ -39,8 +29,8 @@ func (l *Loop[S, I]) isDue(t driftback.Tick, wrong bool) bool {
 
 // keep saves the world as tick t, newer than every snapshot, begins.
 //
-// Between two calls at most depth-1 ticks have snapshots, see letGo, and there are depth+1 places: one for who saves
-// one more, and another for who has gone away from the present.
+// Between two calls at most depth-1 ticks have snapshots, see letGo, and there are depth places: one more for the tick
+// about to run, or the present of who has gone back. Where not every tick has a snapshot there is another for the tick that was gone back to.
 func (l *Loop[S, I]) keep(t driftback.Tick) error {
 	place := l.shelf.take()
 	if err := l.save(place, t, l.state); err != nil {

@@ -22,6 +22,8 @@ const None = -1
 const (
 	DefaultWindow           = 8
 	DefaultFingerprintEvery = 8
+	// MaxSpacing is what Config.Spacing is at most.
+	MaxSpacing = mesh.MaxWindow + 2
 	DefaultRedundancy       = 1
 	DefaultHistory          = 4096
 	DefaultTickRate         = 60
@@ -173,6 +175,12 @@ type Config[S any, I comparable] struct {
 	// may leave out what no tick changes; under it a due state that is compared costs up to
 	// a save and two loads, under nil at most a load.
 	Save snapshot.Policy[S]
+	// Spacing is how many ticks may lie from one state that is put away to the next, 1 to MaxSpacing, of
+	// which as many as the prediction window has and 2 count; 0 is 1: every tick's is. With more the state is copied less often, in a
+	// match whose inputs come in time once in so many ticks, and a rollback runs up to Spacing-1 ticks more, on the
+	// inputs that they had: it pays where a copy takes longer than a step. A due state is always
+	// put away. What is confirmed is the same with any; peers may differ.
+	Spacing int
 	// Valid reports whether an input is one that the game knows; nil knows all. What
 	// it refuses is dropped, counted and never acknowledged. Alike.
 	Valid func(in I) bool
@@ -217,6 +225,7 @@ func (c Config[S, I]) filled() (Config[S, I], error) {
 	orDefault(&c.History, DefaultHistory)
 	orDefault(&c.TickRate, DefaultTickRate)
 	orDefault(&c.PublishEvery, 1)
+	orDefault(&c.Spacing, 1)
 	if c.PeerTimeout == 0 {
 		c.PeerTimeout = DefaultPeerTimeout
 	}
@@ -234,6 +243,8 @@ func (c Config[S, I]) filled() (Config[S, I], error) {
 		return c, fmt.Errorf("session: PredictionWindow is %d ticks: 1 to %d, 0 for %d, or None", c.PredictionWindow, mesh.MaxWindow, DefaultWindow)
 	case c.PublishEvery < 1 || c.PublishEvery > mesh.MaxPublishEvery:
 		return c, fmt.Errorf("session: PublishEvery is %d ticks: 1 to %d, or 0 for 1", c.PublishEvery, mesh.MaxPublishEvery)
+	case c.Spacing < 1 || c.Spacing > MaxSpacing:
+		return c, fmt.Errorf("session: Spacing is %d ticks: 1 to %d, or 0 for 1", c.Spacing, MaxSpacing)
 	case c.WhenLost > PlayOn:
 		return c, fmt.Errorf("session: WhenLost is %d: it must be End or PlayOn", c.WhenLost)
 	case c.TickRate < 1 || c.TickRate > maxTickRate:
@@ -268,6 +279,7 @@ func (c Config[S, I]) filled() (Config[S, I], error) {
 	if _, ok := newStateBytes[S](); c.Rejoin && !ok {
 		return c, errors.New("session: Rejoin is true, and a state cannot be made of its bytes: it needs UnmarshalBinary beside AppendBinary")
 	}
+	c.Spacing = min(c.Spacing, c.depth())
 	if err := c.fillDelays(); err != nil {
 		return c, err
 	}
@@ -282,6 +294,18 @@ func (c Config[S, I]) filled() (Config[S, I], error) {
 // window returns the prediction window as a number of ticks.
 func (c *Config[S, I]) window() driftback.Tick {
 	return driftback.Tick(max(c.PredictionWindow, 0))
+}
+
+// depth returns how many states are put away at most: those that the window may have to go back to, the one about to
+// run, and the newest final one.
+func (c *Config[S, I]) depth() int { return int(c.window()) + 2 }
+
+// reach returns how many ticks before the next one may be run again that are final already.
+func (c *Config[S, I]) reach() int {
+	if c.Spacing == 1 {
+		return 0
+	}
+	return c.depth() + c.Spacing
 }
 
 // predict returns how inputs are guessed; nil repeats them.

@@ -20,9 +20,11 @@ func TestWhateverBefallsPeersThatComeBackAllPlayWhatTheOraclePlays(t *testing.T)
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 5).Draw(t, "peers")
 		window := rapid.SampledFrom([]int{session.None, 4, 8, 8, 30}).Draw(t, "window")
+		spacing := rapid.IntRange(0, 12).Draw(t, "spacing")
 		grace := time.Duration(rapid.SampledFrom([]int{0, 700, 3000}).Draw(t, "grace")) * ms
 		m := newReturnMatch(t, n, func(c *session.Config[state, input]) {
 			c.PredictionWindow, c.RejoinGrace, c.JoinTimeout = window, grace, 8*time.Second
+			c.Spacing = spacing
 			c.InputDelay = rapid.SampledFrom([]int{0, 1, 2, 5}).Draw(t, "delay")
 			if window == session.None {
 				c.InputDelay = max(c.InputDelay, 1)

@@ -90,20 +90,24 @@ type beginning[S any] struct {
 func (m *Lockstep[S, I]) beginAt(b *beginning[S]) (err error) {
 	c := &m.cfg
 	// The log must hold what the mesh may hold before the loop has taken it.
-	m.log, err = inputlog.New(inputlog.Config[I]{Participants: len(c.Players), Depth: m.mesh.Kept(), First: b.tick, Predict: c.predict()})
+	kept := m.mesh.Kept()
+	for reach := c.reach(); kept < m.mesh.Kept()+reach; {
+		kept *= 2 // which Kept is a power of
+	}
+	m.log, err = inputlog.New(inputlog.Config[I]{Participants: len(c.Players), Depth: kept, First: b.tick, Predict: c.predict()})
 	if err != nil {
 		return err
 	}
-	m.effects = newLedger(int(c.window())+2, c.EffectTolerance)
+	m.effects = newLedger(c.depth(), c.EffectTolerance)
 	m.effects.end, m.effects.final = b.tick, b.tick
 	m.loop, err = rewind.New(rewind.Config[S, I]{
 		Step: m.step, Initial: b.state, First: b.tick, Inputs: m.log,
-		Depth: int(c.window()) + 2, Save: c.Save, Statuses: m.statuses, Ran: m.effects.ran,
+		Depth: c.depth(), Save: c.Save, Spacing: c.Spacing, Wanted: m.wanted(), Statuses: m.statuses, Ran: m.effects.ran,
 	})
 	if err != nil {
 		return err
 	}
-	m.controls = newControls(m.mesh.Kept(), b.tick, b.control)
+	m.controls = newControls(kept, b.tick, b.control)
 	m.lent, m.redo = m.fingerprint, m.loop.Redo
 	if m.kept.policy = c.Save; c.Save == nil {
 		m.kept.policy = snapshot.For[S]

@@ -28,12 +28,14 @@ func TestWhateverTheLinksDoThePeersPlayWhatTheOraclePlays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		peers := rapid.IntRange(2, 3).Draw(t, "peers")
 		window := rapid.SampledFrom([]int{session.None, 1, 2, 5, 8, 8, 8, 20, 100}).Draw(t, "window")
+		spacing := rapid.IntRange(0, 12).Draw(t, "spacing")
 		every := rapid.SampledFrom([]int{session.None, 1, 3, 8, 64}).Draw(t, "fingerprint interval")
 		m := newEmptyMatch(t)
 		m.script = play(rapid.Int64Range(1, 12).Draw(t, "hold"))
 		for i := range peers {
 			m.add(m.config(i, peers, func(c *session.Config[state, input]) {
 				c.PredictionWindow, c.FingerprintEvery, c.PeerTimeout = window, every, session.None
+				c.Spacing = spacing
 				c.InputDelay = rapid.SampledFrom([]int{0, 0, 1, 2, 3, 9, 60}).Draw(t, "delay")
 				if window == session.None {
 					c.InputDelay = max(c.InputDelay, 1)

@@ -185,7 +185,25 @@ func (m *Lockstep[S, I]) play(local []I) {
 	m.effects.settle(m.final())
 	m.tellControls()
 	m.finish()
-	m.log.Forget(m.final())
+	m.forget()
+}
+
+// forget lets go of inputs that no tick will be run on any more.
+func (m *Lockstep[S, I]) forget() {
+	t := m.final()
+	if m.cfg.Spacing > 1 { // a final tick may be run again to get from a snapshot to one that is not
+		t = min(t, m.loop.Oldest())
+	}
+	m.log.Forget(t)
+}
+
+// wanted says which ticks' states will be asked for.
+func (m *Lockstep[S, I]) wanted() func(t driftback.Tick) bool {
+	if m.cfg.FingerprintEvery == None {
+		return nil
+	}
+	every := driftback.Tick(m.cfg.FingerprintEvery)
+	return func(t driftback.Tick) bool { return t%every == 0 }
 }
 
 // read reads the optional clock.

@@ -49,9 +49,11 @@ func TestWhateverBefallsPeersTheSurvivorsPlayWhatTheOraclePlays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(3, 6).Draw(t, "peers")
 		window := rapid.SampledFrom([]int{session.None, 1, 4, 8, 8, 30}).Draw(t, "window")
+		spacing := rapid.IntRange(0, 12).Draw(t, "spacing")
 		grace := time.Duration(rapid.SampledFrom([]int{0, 0, 700}).Draw(t, "grace")) * ms
 		m := newViewMatch(t, n, func(c *session.Config[state, input]) {
 			c.PredictionWindow, c.RejoinGrace = window, grace
+			c.Spacing = spacing
 			c.InputDelay = rapid.SampledFrom([]int{0, 1, 2, 5}).Draw(t, "delay")
 			if window == session.None {
 				c.InputDelay = max(c.InputDelay, 1)
