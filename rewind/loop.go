@@ -91,6 +91,8 @@ type Loop[S any, I comparable] struct {
 	shelf    shelf
 	running  bool // from before the step, or who borrows the world, runs until it has returned
 
+	approaching bool // it runs on a tick that is right
+
 	counts Counts
 	pass   driftback.Pass
 	state  *S

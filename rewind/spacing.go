@@ -19,6 +19,9 @@ func (l *Loop[S, I]) Space(ticks int) error {
 	return nil
 }
 
+// Approaching reports whether the step is running now on a tick that is right, to get to one that has no snapshot.
+func (l *Loop[S, I]) Approaching() bool { return l.approaching }
+
 // isDue reports whether tick t, which is about to run and newer than every snapshot, is to have one. wrong says that a
 // guess has just turned out wrong: then the next one does so soon, if any, and at the first
 // tick that is not confirmed at the earliest.
@@ -73,9 +76,9 @@ func (l *Loop[S, I]) approach(t driftback.Tick) error {
 		}
 		l.in[p] = in
 	}
-	l.running = true
+	l.running, l.approaching = true, true
 	l.call(t)
-	l.running = false
+	l.running, l.approaching = false, false
 	l.counts.Approached++
 	return nil
 }

@@ -48,10 +48,11 @@ type anew[S any, I comparable] struct {
 // progress is the place of the world as next begins.
 const progress = 0
 
-// Retracing reports whether the step is running now to find out where peers' states began to differ: on
-// ticks that are final, in a world that is thrown away afterwards, and what it raises goes nowhere. It is for a
+// Retracing reports whether the step is running now on a tick as it has run before: to find out where peers' states
+// began to differ, in a world that is thrown away afterwards, or to get from a state that was put away
+// to one that was not, see Config.Spacing. What it raises goes nowhere. It is for a
 // step that is watched, by a test, say; what it comes to must not depend on it.
-func (m *Lockstep[S, I]) Retracing() bool { return m.inquiry.retracing }
+func (m *Lockstep[S, I]) Retracing() bool { return m.inquiry.retracing || m.loop.Approaching() }
 
 // beginAnew makes ready to run the ticks from the inquiry's base on. Where it cannot be done it is over.
 func (m *Lockstep[S, I]) beginAnew() {

@@ -23,12 +23,12 @@ const (
 	DefaultWindow           = 8
 	DefaultFingerprintEvery = 8
 	// MaxSpacing is what Config.Spacing is at most.
-	MaxSpacing = mesh.MaxWindow + 2
-	DefaultRedundancy       = 1
-	DefaultHistory          = 4096
-	DefaultTickRate         = 60
-	DefaultPeerTimeout      = 5 * time.Second
-	DefaultJoinTimeout      = time.Minute
+	MaxSpacing         = mesh.MaxWindow + 2
+	DefaultRedundancy  = 1
+	DefaultHistory     = 4096
+	DefaultTickRate    = 60
+	DefaultPeerTimeout = 5 * time.Second
+	DefaultJoinTimeout = time.Minute
 )
 
 // Limit says what happens when the prediction window is used up.

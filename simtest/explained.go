@@ -10,7 +10,7 @@ import (
 )
 
 // retracing reports whether a run of the step is one in which the session finds out where states began to
-// differ: it is not of the match.
+// differ, or gets from one state to another: it is not of the match.
 func (p *peer[S, I]) retracing() bool { return p.session != nil && p.session.Retracing() }
 
 // checkDesync checks what a peer whose match has ended with a desync says of it: all of that must be true,

@@ -22,7 +22,8 @@ const (
 // Generate returns the scenario of a seed: two to four peers, on links from perfect to
 // awful, with up to eight faults that pass, in one of seven something that ends the match,
 // in about one of ten a peer that is hostile, in about one of nine peers that pause, in about
-// one of seven input delays that change, in one of seven one to three that watch, in one of five messages of the game's, and in half of
+// one of seven input delays that change, in one of seven one to three that watch, in one of five messages of the game's, and in a quarter some peers that do not put
+// every tick's state away, and in half of
 // those with three peers and more survivors that play on. Equal seeds give equal scenarios; a [Shape] asks for more peers,
 // longer matches, peers that come back, or input delays that adapt and peers that keep pace. What a seed gives may change with this module's version; a scenario's file
 // does not.
@@ -41,6 +42,7 @@ func (shape Shape) Generate(seed uint64) Scenario {
 	g.generateMessages()
 	g.returns()
 	g.adapts()
+	g.spaces()
 	return g.s
 }
 

@@ -297,7 +297,7 @@ func (p *peer[S, I]) config() session.Config[S, I] {
 		Step: m.game.Step, Transport: p.tap,
 		Self: p.self, Players: m.owner, Match: m.s.Seed, Game: m.game.Name, Build: "simtest",
 		Nonce:      nonce.Uint64() | 1<<63, // never 0
-		InputDelay: p.is.InputDelay, Redundancy: p.is.Redundancy, PublishEvery: p.is.PublishEvery,
+		InputDelay: p.is.InputDelay, Redundancy: p.is.Redundancy, PublishEvery: p.is.PublishEvery, Spacing: p.is.Spacing,
 		PredictionWindow: m.s.Window, FingerprintEvery: m.s.FingerprintEvery,
 		PeerTimeout: session.None, JoinTimeout: session.None,
 		EffectTolerance: m.s.EffectTolerance, Predict: m.game.Predict, Save: m.game.Save, Valid: m.game.Valid,

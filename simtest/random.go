@@ -23,6 +23,7 @@ const (
 	streamMessages
 	streamReturns
 	streamAdapt
+	streamSpacing
 )
 
 // random returns the generator for one purpose, and for one thing of its kind.

@@ -300,6 +300,7 @@ func (p *peer[S, I]) around(step driftback.Step[S, I]) driftback.Step[S, I] {
 	return func(s *S, in []I, pass *driftback.Pass) {
 		switch {
 		case p.retracing():
+			p.runs.retrace(in, pass)
 		case p.comes != nil:
 			p.comes.run(in, pass)
 		default:

@@ -31,7 +31,7 @@ type runs[S any, I comparable] struct {
 func newRuns[S any, I comparable](p *peer[S, I]) *runs[S, I] {
 	n := len(p.m.owner)
 	size := driftback.Tick(4)
-	for size < p.m.window+4+session.DefaultCatchUp {
+	for size < 3*p.m.window+8+session.DefaultCatchUp {
 		size *= 2
 	}
 	r := &runs[S, I]{
@@ -92,6 +92,23 @@ func (r *runs[S, I]) run(in []I, pass *driftback.Pass) {
 	r.ticks[place] = t
 	r.replaced[place] = replaced
 	copy(row, in)
+}
+
+// retrace judges a run that is to come to what the one before has come to.
+func (r *runs[S, I]) retrace(in []I, pass *driftback.Pass) {
+	t := pass.Tick()
+	place := int(t & r.mask)
+	if r.ticks[place] != t {
+		return // that is too long ago
+	}
+	for q, had := range r.rows[place*len(in):][:len(in)] {
+		if in[q] != had {
+			r.p.breaks(RuleRun, t, "it was retraced with an input of participant %d of %+v, and had run on %+v", q, in[q], had)
+		}
+		if got := pass.Status(driftback.Participant(q)) != driftback.Playing; got != (r.replaced[place]>>q&1 == 1) {
+			r.p.breaks(RuleRun, t, "it was retraced with participant %d as %v, and had not run so", q, pass.Status(driftback.Participant(q)))
+		}
+	}
 }
 
 // find looks for the first input that the session lacks of each participant: of this

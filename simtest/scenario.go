@@ -123,6 +123,8 @@ type Peer struct {
 	InputDelay   int `json:"inputDelay,omitzero"`
 	Redundancy   int `json:"redundancy,omitzero"`
 	PublishEvery int `json:"publishEvery,omitzero"`
+	// Spacing is session.Config's.
+	Spacing int `json:"spacing,omitzero"`
 	// Phase is the time of its first frame.
 	Phase Micros `json:"phase,omitzero"`
 	// Ahead is what its clock shows more than the others', and Skew by how many parts
@@ -321,6 +323,7 @@ func (s *Scenario) validatePeers() error {
 			bound{in("inputDelay"), int64(p.InputDelay), 0, mesh.MaxDelay, false},
 			bound{in("redundancy"), int64(p.Redundancy), 0, mesh.MaxRedundancy, true},
 			bound{in("publishEvery"), int64(p.PublishEvery), 0, MaxPublishEvery, false},
+			bound{in("spacing"), int64(p.Spacing), 0, session.MaxSpacing, false},
 			bound{in("phase"), int64(p.Phase), 0, int64(MaxPhase), false},
 			bound{in("ahead"), int64(p.Ahead), -int64(MaxAhead), int64(MaxAhead), false},
 			bound{in("skew"), int64(p.Skew), -MaxSkew, MaxSkew, false},

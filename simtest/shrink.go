@@ -237,6 +237,7 @@ func plainerPeers(s Scenario, _ *Violation, try func(Scenario) bool) (cut bool) 
 			func(p *Peer) { p.Phase = 0 },
 			func(p *Peer) { p.Redundancy = 0 },
 			func(p *Peer) { p.PublishEvery = 0 },
+			func(p *Peer) { p.Spacing = 0 },
 			func(p *Peer) { p.InputDelay = 0 },
 			func(p *Peer) { p.InputDelay = min(p.InputDelay, 1) },
 		} {
