@@ -31,15 +31,28 @@ func BenchmarkRollback(b *testing.B) {
 	b.Run("1MiB", rollbacks[[128 << 10]uint64])
 }
 
+// BenchmarkRollbackOfOneSave is the same where the engine puts away no more states than the next rollback
+// can need, which of both loops is one for each: copy back, every tick's step, and one snapshot.
+func BenchmarkRollbackOfOneSave(b *testing.B) {
+	b.Run("256B", func(b *testing.B) { rollback[[32]uint64](b, 8, true) })
+	b.Run("4KiB", func(b *testing.B) { rollback[[512]uint64](b, 8, true) })
+	b.Run("64KiB", func(b *testing.B) { rollback[[8 << 10]uint64](b, 8, true) })
+	b.Run("1MiB", func(b *testing.B) { rollback[[128 << 10]uint64](b, 8, true) })
+}
+
 func rollbacks[W world](b *testing.B) {
 	for _, ticks := range rollbackDepths {
-		b.Run(fmt.Sprintf("%dticks", ticks), func(b *testing.B) { rollback[W](b, ticks) })
+		b.Run(fmt.Sprintf("%dticks", ticks), func(b *testing.B) { rollback[W](b, ticks, false) })
 	}
 }
 
-func rollback[W world](b *testing.B, ticks int) {
+func rollback[W world](b *testing.B, ticks int, once bool) {
 	wrong, right := newLate[W](b, ticks, 1), newLate[W](b, ticks, 0)
 	bareWrong, bareRight := newBare[W](ticks, ticks), newBare[W](ticks, 0)
+	if once {
+		wrong, right = newSpaced[W](b, ticks, 1), newSpaced[W](b, ticks, 0)
+		bareWrong.once, bareRight.once = true, true
+	}
 	wrong.play(ticks) // from here on every tick goes back
 	bareWrong.play(ticks)
 
@@ -73,9 +86,20 @@ type late[W world] struct {
 
 func newLate[W world](tb testing.TB, lag int, turn uint16) *late[W] {
 	tb.Helper()
+	return newLateSpaced[W](tb, lag, turn, 1)
+}
+
+// newSpaced returns one that puts away no more states than it must.
+func newSpaced[W world](tb testing.TB, lag int, turn uint16) *late[W] {
+	tb.Helper()
+	return newLateSpaced[W](tb, lag, turn, lag+2)
+}
+
+func newLateSpaced[W world](tb testing.TB, lag int, turn uint16, spacing int) *late[W] {
+	tb.Helper()
 	log, err := inputlog.New(inputlog.Config[input]{Participants: 2, Depth: 32})
 	require.NoError(tb, err)
-	loop, err := rewind.New(rewind.Config[W, input]{Step: step[W], Inputs: log, Depth: lag + 2})
+	loop, err := rewind.New(rewind.Config[W, input]{Step: step[W], Inputs: log, Depth: lag + 2, Spacing: spacing})
 	require.NoError(tb, err)
 	return &late[W]{loop: loop, log: log, lag: driftback.Tick(lag), turn: turn}
 }
@@ -106,7 +130,8 @@ type bare[W world] struct {
 	now   W
 	slots []W
 	next  int
-	back  int // ticks to run again before each tick; 0: none
+	back  int  // ticks to run again before each tick; 0: none
+	once  bool // a rollback makes one snapshot, of its second tick, and no other tick any
 }
 
 // newBare makes a ring as long as that of a loop that lags by lag.
@@ -120,7 +145,9 @@ func (l *bare[W]) play(n int) {
 		if l.back > 0 && l.next >= l.back {
 			l.goBack()
 		}
-		l.slots[l.next%len(l.slots)] = l.now
+		if !l.once {
+			l.slots[l.next%len(l.slots)] = l.now
+		}
 		l.in[0].Buttons++
 		l.step(&l.now, l.in[:], &l.pass)
 		l.next++
@@ -131,7 +158,7 @@ func (l *bare[W]) goBack() {
 	at := (l.next - l.back) % len(l.slots)
 	l.now = l.slots[at]
 	for i := range l.back {
-		if i > 0 {
+		if i > 0 && !l.once || i == 1 {
 			l.slots[at] = l.now
 		}
 		l.in[0].Buttons++
