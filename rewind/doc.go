@@ -2,8 +2,9 @@
 // that was guessed wrongly, takes back an earlier state and runs the ticks since
 // then again.
 //
-// A [Loop] keeps a bounded ring of snapshots: the one of tick t holds the world
-// as t began. [Loop.Supply] takes inputs whenever they arrive. [Loop.Settle] runs
+// A [Loop] keeps a bounded number of snapshots: the one of tick t holds the world
+// as t began. Not every tick need have one, see Config.Spacing: those without are run again, on what
+// they were run on, from the one before. [Loop.Supply] takes inputs whenever they arrive. [Loop.Settle] runs
 // again, once, from the earliest tick whose input turned out different from what
 // the step had used, however many arrived. [Loop.Advance] settles and runs the
 // next tick. An input equal to the guess costs nothing.

@@ -258,6 +258,30 @@ func TestEverySavingPolicyGivesTheSameHashes(t *testing.T) {
 			}
 		})
 	}
+	for name, spacings := range map[string][2]int{
+		"one of two ticks": {2, 2}, "one of five": {5, 5}, "as few as can be": {session.MaxSpacing, session.MaxSpacing}, "differently often": {1, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, save := range []snapshot.Policy[world]{nil, without} {
+				got := playDuo(t, worldStep, func(c *session.Config[world, input]) {
+					c.Initial, c.Save, c.Spacing = &world{Level: level}, save, spacings[c.Self]
+				})
+				require.Equal(t, want.roots, got.roots)
+				for i := range got.stats {
+					want, got := want.stats[i].Loop, got.stats[i].Loop
+					if spacings[i] > 1 {
+						require.Positive(t, got.Approached, "it has gone back to states that were not put away")
+						if save == nil {
+							require.Less(t, got.Saves, want.Saves*2/3)
+						}
+					}
+					got.Steps -= got.Approached
+					got.Saves, got.Loads, got.Approached = want.Saves, want.Loads, 0
+					require.Equal(t, want, got, "it went back as often and as far")
+				}
+			}
+		})
+	}
 	t.Run("a policy that forgets a field is noticed", func(t *testing.T) {
 		forgetful := snapshot.Join(
 			snapshot.Part(func(w *world) *int64 { return &w.Ticks }, snapshot.Assign[int64]),
