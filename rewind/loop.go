@@ -3,6 +3,7 @@ package rewind
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/inputlog"
@@ -50,6 +51,9 @@ type Config[S any, I comparable] struct {
 	// the world is copied less often, and a rollback runs up to Spacing-1 ticks more than those
 	// that were wrong, on the inputs that they had. See [Loop.Space].
 	Spacing int
+	// Clock, if given, is read around some copies and steps, and the spacing follows, from 1 to Spacing, what they take
+	// and how often guesses are wrong.
+	Clock func() time.Duration
 	// Wanted says which ticks have a snapshot in any case: those that the owner will ask for. nil: none.
 	Wanted func(t driftback.Tick) bool
 	// Save says how states are put away. nil is [snapshot.For].
@@ -89,6 +93,7 @@ type Loop[S any, I comparable] struct {
 	widest   int            // what spacing is at most
 	wanted   func(t driftback.Tick) bool
 	shelf    shelf
+	costs    costs
 	running  bool // from before the step, or who borrows the world, runs until it has returned
 
 	approaching bool // it runs on a tick that is right
@@ -155,6 +160,7 @@ func New[S any, I comparable](c Config[S, I]) (*Loop[S, I], error) {
 		depth:    c.Depth,
 		spacing:  driftback.Tick(c.Spacing),
 		widest:   c.Spacing,
+		costs:    costs{clock: c.Clock},
 		wanted:   c.Wanted,
 		shelf:    newShelf(places),
 		state:    state,
@@ -232,14 +238,17 @@ func (l *Loop[S, I]) Advance() (Span, error) {
 	if err := l.log.Inputs(t, l.in); err != nil {
 		return again, err
 	}
+	l.costs.measuring = l.costs.clock != nil && t%costsEvery == 0
 	if l.isDue(t, again.Len() > 0) {
 		if err := l.keep(t); err != nil {
 			return again, err
 		}
 	}
 	l.run(t)
+	l.costs.measuring = false
 	l.next = t + 1
 	l.letGo()
+	l.space()
 	return again, nil
 }
 
@@ -435,7 +444,13 @@ func (l *Loop[S, I]) call(t driftback.Tick) {
 		l.fill(t, l.statuses)
 	}
 	l.pass.Begin(t, l.statuses)
-	l.step(l.state, l.in, &l.pass)
+	if l.costs.measuring {
+		began := l.costs.clock()
+		l.step(l.state, l.in, &l.pass)
+		l.costs.step = mean(l.costs.step, l.costs.clock()-began)
+	} else {
+		l.step(l.state, l.in, &l.pass)
+	}
 	l.counts.Steps++
 }
 

@@ -2,6 +2,7 @@ package rewind
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/driftback/driftback"
 )
@@ -19,6 +20,9 @@ func (l *Loop[S, I]) Space(ticks int) error {
 	return nil
 }
 
+// Spacing returns how many ticks may lie from one snapshot to the next.
+func (l *Loop[S, I]) Spacing() int { return int(l.spacing) }
+
 // Approaching reports whether the step is running now on a tick that is right, to get to one that has no snapshot.
 func (l *Loop[S, I]) Approaching() bool { return l.approaching }
 
@@ -26,7 +30,7 @@ func (l *Loop[S, I]) Approaching() bool { return l.approaching }
 // guess has just turned out wrong: then the next one does so soon, if any, and at the first
 // tick that is not confirmed at the earliest.
 func (l *Loop[S, I]) isDue(t driftback.Tick, wrong bool) bool {
-	return l.spacing == 1 || l.shelf.held == 0 || t-l.shelf.newest().tick >= l.spacing ||
+	return l.spacing == 1 || l.costs.measuring || l.shelf.held == 0 || t-l.shelf.newest().tick >= l.spacing ||
 		wrong && t == l.log.Confirmed() || l.wanted != nil && l.wanted(t)
 }
 
@@ -36,9 +40,16 @@ func (l *Loop[S, I]) isDue(t driftback.Tick, wrong bool) bool {
 // about to run, or the present of who has gone back. Where not every tick has a snapshot there is another for the tick that was gone back to.
 func (l *Loop[S, I]) keep(t driftback.Tick) error {
 	place := l.shelf.take()
+	began := time.Duration(0)
+	if l.costs.measuring {
+		began = l.costs.clock()
+	}
 	if err := l.save(place, t, l.state); err != nil {
 		l.shelf.giveBack(place)
 		return err
+	}
+	if l.costs.measuring {
+		l.costs.save = mean(l.costs.save, l.costs.clock()-began)
 	}
 	l.shelf.put(t, place)
 	l.letGo()

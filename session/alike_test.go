@@ -9,6 +9,7 @@ import (
 
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/fingerprint"
+	"github.com/driftback/driftback/rng"
 	"github.com/driftback/driftback/session"
 	"github.com/driftback/driftback/snapshot"
 	"github.com/driftback/driftback/transport/loopback"
@@ -282,6 +283,20 @@ func TestEverySavingPolicyGivesTheSameHashes(t *testing.T) {
 			}
 		})
 	}
+	t.Run("as often as it pays", func(t *testing.T) {
+		now := time.Duration(0)
+		ticks := rng.New(5, 0)
+		got := playDuo(t, worldStep, func(c *session.Config[world, input]) {
+			c.Initial, c.AdaptSpacing = &world{Level: level}, true
+			c.Clock = func() time.Duration { // which says anything
+				now += time.Duration(ticks.Uint64() % 1000)
+				return now
+			}
+		})
+		require.Equal(t, want.roots, got.roots)
+		require.Positive(t, got.stats[0].Loop.Approached)
+		require.Less(t, got.stats[0].Spacing, session.DefaultWindow+2, "it has found out what pays")
+	})
 	t.Run("a policy that forgets a field is noticed", func(t *testing.T) {
 		forgetful := snapshot.Join(
 			snapshot.Part(func(w *world) *int64 { return &w.Ticks }, snapshot.Assign[int64]),

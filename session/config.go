@@ -180,7 +180,11 @@ type Config[S any, I comparable] struct {
 	// match whose inputs come in time once in so many ticks, and a rollback runs up to Spacing-1 ticks more, on the
 	// inputs that they had: it pays where a copy takes longer than a step. A due state is always
 	// put away. What is confirmed is the same with any; peers may differ.
-	Spacing int
+	//
+	// AdaptSpacing has it follow what a copy and a step are measured to take, by Clock, and how often guesses are wrong:
+	// from 1 to Spacing, of which 0 is MaxSpacing then.
+	Spacing      int
+	AdaptSpacing bool
 	// Valid reports whether an input is one that the game knows; nil knows all. What
 	// it refuses is dropped, counted and never acknowledged. Alike.
 	Valid func(in I) bool
@@ -225,6 +229,9 @@ func (c Config[S, I]) filled() (Config[S, I], error) {
 	orDefault(&c.History, DefaultHistory)
 	orDefault(&c.TickRate, DefaultTickRate)
 	orDefault(&c.PublishEvery, 1)
+	if c.AdaptSpacing {
+		orDefault(&c.Spacing, MaxSpacing)
+	}
 	orDefault(&c.Spacing, 1)
 	if c.PeerTimeout == 0 {
 		c.PeerTimeout = DefaultPeerTimeout
@@ -243,6 +250,8 @@ func (c Config[S, I]) filled() (Config[S, I], error) {
 		return c, fmt.Errorf("session: PredictionWindow is %d ticks: 1 to %d, 0 for %d, or None", c.PredictionWindow, mesh.MaxWindow, DefaultWindow)
 	case c.PublishEvery < 1 || c.PublishEvery > mesh.MaxPublishEvery:
 		return c, fmt.Errorf("session: PublishEvery is %d ticks: 1 to %d, or 0 for 1", c.PublishEvery, mesh.MaxPublishEvery)
+	case c.AdaptSpacing && c.Clock == nil:
+		return c, errors.New("session: AdaptSpacing is true and Clock is nil: without a clock nothing is measured")
 	case c.Spacing < 1 || c.Spacing > MaxSpacing:
 		return c, fmt.Errorf("session: Spacing is %d ticks: 1 to %d, or 0 for 1", c.Spacing, MaxSpacing)
 	case c.WhenLost > PlayOn:

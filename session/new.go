@@ -102,7 +102,7 @@ func (m *Lockstep[S, I]) beginAt(b *beginning[S]) (err error) {
 	m.effects.end, m.effects.final = b.tick, b.tick
 	m.loop, err = rewind.New(rewind.Config[S, I]{
 		Step: m.step, Initial: b.state, First: b.tick, Inputs: m.log,
-		Depth: c.depth(), Save: c.Save, Spacing: c.Spacing, Wanted: m.wanted(), Statuses: m.statuses, Ran: m.effects.ran,
+		Depth: c.depth(), Save: c.Save, Spacing: c.Spacing, Wanted: m.wanted(), Clock: m.costClock(), Statuses: m.statuses, Ran: m.effects.ran,
 	})
 	if err != nil {
 		return err

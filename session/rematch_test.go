@@ -85,7 +85,7 @@ func TestTenRematchesInARowShareNothingButTheLinks(t *testing.T) {
 			})
 			s := p.session.Stats()
 			s.Peers, s.Refused = nil, [mesh.Refusals]uint64{}
-			require.Equal(t, session.Stats{Loop: rewind.Counts{}, Status: make([]driftback.Status, len(players))}, s, "it begins with nothing")
+			require.Equal(t, session.Stats{Spacing: 1, Loop: rewind.Counts{}, Status: make([]driftback.Status, len(players))}, s, "it begins with nothing")
 			m.alive(p, 10*round)
 		}
 	}

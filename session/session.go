@@ -197,6 +197,14 @@ func (m *Lockstep[S, I]) forget() {
 	m.log.Forget(t)
 }
 
+// costClock is read to find out how far apart states are to be put away.
+func (m *Lockstep[S, I]) costClock() func() time.Duration {
+	if !m.cfg.AdaptSpacing {
+		return nil
+	}
+	return m.cfg.Clock
+}
+
 // wanted says which ticks' states will be asked for.
 func (m *Lockstep[S, I]) wanted() func(t driftback.Tick) bool {
 	if m.cfg.FingerprintEvery == None {

@@ -20,6 +20,8 @@ type Stats struct {
 	Filled, Discarded, Merged uint64
 	// Loop counts steps, rollbacks and their depths.
 	Loop rewind.Counts
+	// Spacing is how many ticks may lie now from one state that is put away to the next.
+	Spacing int
 	// Agreed is the newest tick to whose fingerprint every peer has agreed.
 	Agreed driftback.Tick
 	// View is how often peers have been cut, and Status who is behind each participant's
@@ -58,7 +60,7 @@ func (m *Lockstep[S, I]) Stats() Stats {
 		Tick: m.loop.Next(), Confirmed: m.confirmed(),
 		Advanced: m.advanced, Stalled: m.stalled,
 		Filled: m.delays.filled, Discarded: m.delays.discarded, Merged: m.delays.merged,
-		Loop: m.loop.Counts(), Agreed: m.mesh.Agreed(),
+		Loop: m.loop.Counts(), Spacing: m.loop.Spacing(), Agreed: m.mesh.Agreed(),
 		EffectsDropped: m.effects.dropped, EventsDropped: uint64(m.mesh.EventsDropped()),
 		View: m.mesh.View(), Status: m.status,
 		Refused:  m.mesh.Refused(),
