@@ -23,6 +23,7 @@ type Pass struct {
 	statuses  [MaxParticipants]Status
 	raised    effectSet
 	confirmed effectSet
+	touched   *Touched // nil: nobody wants to know
 }
 
 // effectSet holds distinct effects in the order in which they were raised.

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,6 +10,7 @@ import (
 	"github.com/driftback/driftback"
 	"github.com/driftback/driftback/inputlog"
 	"github.com/driftback/driftback/rewind"
+	"github.com/driftback/driftback/snapshot"
 )
 
 // rollbackDepths are the ticks that a rollback runs again.
@@ -34,23 +36,45 @@ func BenchmarkRollback(b *testing.B) {
 // BenchmarkRollbackOfOneSave is the same where the engine puts away no more states than the next rollback
 // can need, which of both loops is one for each: copy back, every tick's step, and one snapshot.
 func BenchmarkRollbackOfOneSave(b *testing.B) {
-	b.Run("256B", func(b *testing.B) { rollback[[32]uint64](b, 8, true) })
-	b.Run("4KiB", func(b *testing.B) { rollback[[512]uint64](b, 8, true) })
-	b.Run("64KiB", func(b *testing.B) { rollback[[8 << 10]uint64](b, 8, true) })
-	b.Run("1MiB", func(b *testing.B) { rollback[[128 << 10]uint64](b, 8, true) })
+	b.Run("256B", func(b *testing.B) { rollback[[32]uint64](b, 8, once, spaced) })
+	b.Run("4KiB", func(b *testing.B) { rollback[[512]uint64](b, 8, once, spaced) })
+	b.Run("64KiB", func(b *testing.B) { rollback[[8 << 10]uint64](b, 8, once, spaced) })
+	b.Run("1MiB", func(b *testing.B) { rollback[[128 << 10]uint64](b, 8, once, spaced) })
+}
+
+// BenchmarkRollbackOfTouchedPages is the same where the step says what it writes and only that is copied. The bare loop, which
+// copies everything, makes one snapshot for each rollback.
+func BenchmarkRollbackOfTouchedPages(b *testing.B) {
+	b.Run("256B", touchedPages[[32]uint64])
+	b.Run("4KiB", touchedPages[[512]uint64])
+	b.Run("64KiB", touchedPages[[8 << 10]uint64])
+	b.Run("1MiB", touchedPages[[128 << 10]uint64])
+}
+
+func touchedPages[W world](b *testing.B) {
+	b.Run("every tick", func(b *testing.B) { rollback[W](b, 8, once, touched) })
+	b.Run("one save", func(b *testing.B) { rollback[W](b, 8, once, spaced, touched) })
 }
 
 func rollbacks[W world](b *testing.B) {
 	for _, ticks := range rollbackDepths {
-		b.Run(fmt.Sprintf("%dticks", ticks), func(b *testing.B) { rollback[W](b, ticks, false) })
+		b.Run(fmt.Sprintf("%dticks", ticks), func(b *testing.B) { rollback[W](b, ticks) })
 	}
 }
 
-func rollback[W world](b *testing.B, ticks int, once bool) {
-	wrong, right := newLate[W](b, ticks, 1), newLate[W](b, ticks, 0)
+// saving is how states are saved, beside what is usual.
+type saving int
+
+const (
+	spaced  saving = iota // the engine puts away no more states than it must
+	once                  // nor does the bare loop
+	touched               // the engine copies what the step has said that it writes
+)
+
+func rollback[W world](b *testing.B, ticks int, how ...saving) {
+	wrong, right := newLate[W](b, ticks, 1, how...), newLate[W](b, ticks, 0, how...)
 	bareWrong, bareRight := newBare[W](ticks, ticks), newBare[W](ticks, 0)
-	if once {
-		wrong, right = newSpaced[W](b, ticks, 1), newSpaced[W](b, ticks, 0)
+	if slices.Contains(how, once) {
 		bareWrong.once, bareRight.once = true, true
 	}
 	wrong.play(ticks) // from here on every tick goes back
@@ -84,22 +108,19 @@ type late[W world] struct {
 	turn uint16
 }
 
-func newLate[W world](tb testing.TB, lag int, turn uint16) *late[W] {
+func newLate[W world](tb testing.TB, lag int, turn uint16, how ...saving) *late[W] {
 	tb.Helper()
-	return newLateSpaced[W](tb, lag, turn, 1)
-}
-
-// newSpaced returns one that puts away no more states than it must.
-func newSpaced[W world](tb testing.TB, lag int, turn uint16) *late[W] {
-	tb.Helper()
-	return newLateSpaced[W](tb, lag, turn, lag+2)
-}
-
-func newLateSpaced[W world](tb testing.TB, lag int, turn uint16, spacing int) *late[W] {
-	tb.Helper()
+	c := rewind.Config[W, input]{Step: step[W], Depth: lag + 2}
+	if slices.Contains(how, spaced) {
+		c.Spacing = c.Depth
+	}
+	if slices.Contains(how, touched) {
+		c.Step, c.Save = touching[W], snapshot.Pages[W]
+	}
 	log, err := inputlog.New(inputlog.Config[input]{Participants: 2, Depth: 32})
 	require.NoError(tb, err)
-	loop, err := rewind.New(rewind.Config[W, input]{Step: step[W], Inputs: log, Depth: lag + 2, Spacing: spacing})
+	c.Inputs = log
+	loop, err := rewind.New(c)
 	require.NoError(tb, err)
 	return &late[W]{loop: loop, log: log, lag: driftback.Tick(lag), turn: turn}
 }

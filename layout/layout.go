@@ -163,6 +163,10 @@ func (l *Layout[T]) At(offset int) (Field, error) {
 // process, and does not depend on the names of types.
 func (l *Layout[T]) Hash() uint64 { return l.plan.hash }
 
+// Memory returns the bytes that v occupies, with the padding between its fields: borrowed, and only to be overwritten by what
+// was read from the Memory of another T.
+func (l *Layout[T]) Memory(v *T) []byte { return memory(v) }
+
 // memory returns the bytes that v occupies. It is the one place where the
 // package steps outside Go's types, and it is sound because a type that has a
 // layout holds no pointer.

@@ -21,6 +21,9 @@ func (l *Loop[S, I]) Apart(run func(world *S)) error {
 		return err
 	}
 	l.lend(run)
+	if l.touched != nil {
+		l.touched.TouchAll() // run has a pass of its own, if any
+	}
 	err := l.load(present, l.next, l.state)
 	if err != nil && l.shelf.held > 0 {
 		l.earliest = min(l.earliest, l.next-1)

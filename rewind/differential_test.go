@@ -49,7 +49,7 @@ const lasts = 40 // ticks in a match
 var matches = rapid.Custom(func(t *rapid.T) match {
 	m := match{
 		first:        driftback.Tick(rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(0, 1<<62), rapid.Int64Range(1<<62-lasts, 1<<62)).Draw(t, "first")),
-		policy:       rapid.SampledFrom([]string{"assignment", "copying", "joined parts", "own bytes", "picked"}).Draw(t, "policy"),
+		policy:       rapid.SampledFrom([]string{"assignment", "copying", "joined parts", "own bytes", "pages", "checked pages", "picked"}).Draw(t, "policy"),
 		participants: rapid.IntRange(2, 4).Draw(t, "participants"),
 		window:       rapid.IntRange(1, 8).Draw(t, "window"),
 		spare:        rapid.IntRange(0, 3).Draw(t, "spare"),

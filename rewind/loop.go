@@ -98,9 +98,10 @@ type Loop[S any, I comparable] struct {
 
 	approaching bool // it runs on a tick that is right
 
-	counts Counts
-	pass   driftback.Pass
-	state  *S
+	counts  Counts
+	pass    driftback.Pass
+	touched *driftback.Touched // where the step writes; nil: the store need not know
+	state   *S
 }
 
 // New returns a loop that is about to run tick c.First.
@@ -147,7 +148,7 @@ func New[S any, I comparable](c Config[S, I]) (*Loop[S, I], error) {
 		state = new(S)
 	}
 	n := c.Inputs.Participants()
-	return &Loop[S, I]{
+	l := &Loop[S, I]{
 		step:     c.Step,
 		log:      c.Inputs,
 		store:    store,
@@ -164,7 +165,12 @@ func New[S any, I comparable](c Config[S, I]) (*Loop[S, I], error) {
 		wanted:   c.Wanted,
 		shelf:    newShelf(places),
 		state:    state,
-	}, nil
+	}
+	if t, ok := store.(snapshot.Tracker[S]); ok {
+		l.touched = t.Track(state)
+		l.pass.Track(l.touched)
+	}
+	return l, nil
 }
 
 // Next returns the next tick that Advance will run.

@@ -21,11 +21,12 @@ type world struct {
 	Seen  [4]uint16
 }
 
-func step(w *world, in []uint16, _ *driftback.Pass) {
-	w.Tick++
+func step(w *world, in []uint16, pass *driftback.Pass) {
+	*driftback.Touch(pass, w, &w.Tick)++
+	mixed := driftback.Touch(pass, w, &w.Mixed)
 	for p, v := range in {
-		w.Mixed = (w.Mixed ^ uint64(v)) * 0x100000001b3
-		w.Seen[p%len(w.Seen)] = v
+		*mixed = (*mixed ^ uint64(v)) * 0x100000001b3
+		*driftback.Touch(pass, w, &w.Seen[p%len(w.Seen)]) = v
 	}
 }
 
@@ -53,10 +54,12 @@ func (w *world) UnmarshalBinary(b []byte) error {
 
 // policies are the ways of saving that every match is played under.
 var policies = map[string]snapshot.Policy[world]{
-	"picked":     nil,
-	"assignment": snapshot.Assign[world],
-	"copying":    snapshot.Copy[world],
-	"own bytes":  snapshot.Encode[world],
+	"picked":        nil,
+	"assignment":    snapshot.Assign[world],
+	"copying":       snapshot.Copy[world],
+	"own bytes":     snapshot.Encode[world],
+	"pages":         snapshot.Pages[world],
+	"checked pages": snapshot.CheckedPages[world],
 	"joined parts": snapshot.Join(
 		snapshot.Part(func(w *world) *uint64 { return &w.Tick }, snapshot.Assign[uint64]),
 		snapshot.Part(func(w *world) *uint64 { return &w.Mixed }, snapshot.For[uint64]),

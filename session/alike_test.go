@@ -217,7 +217,13 @@ type asWorld struct{ of snapshot.Store[state] }
 func (a asWorld) Save(i int, from *world) error { return a.of.Save(i, (*state)(from)) }
 func (a asWorld) Load(i int, into *world) error { return a.of.Load(i, (*state)(into)) }
 
-func worldStep(w *world, in []input, pass *driftback.Pass) { step((*state)(w), in, pass) }
+func worldStep(w *world, in []input, pass *driftback.Pass) {
+	driftback.Touch(pass, w, &w.Ticks)
+	driftback.Touch(pass, w, &w.Digest)
+	driftback.Touch(pass, w, &w.Pos)
+	driftback.Touch(pass, w, &w.Held)
+	step((*state)(w), in, pass)
+}
 
 func TestEverySavingPolicyGivesTheSameHashes(t *testing.T) {
 	level := [4]int32{5, 2} // which no tick changes
@@ -240,6 +246,7 @@ func TestEverySavingPolicyGivesTheSameHashes(t *testing.T) {
 		"by copying":             {snapshot.Copy[world], snapshot.Copy[world]},
 		"encoded":                {snapshot.Encode[world], snapshot.Encode[world]},
 		"in parts":               {split, split},
+		"by pages":               {snapshot.Pages[world], snapshot.CheckedPages[world]},
 		"differently everywhere": {snapshot.Encode[world], snapshot.Assign[world]},
 		"all but the level":      {without, without},
 		"all, and all but that":  {nil, without},
@@ -263,7 +270,7 @@ func TestEverySavingPolicyGivesTheSameHashes(t *testing.T) {
 		"one of two ticks": {2, 2}, "one of five": {5, 5}, "as few as can be": {session.MaxSpacing, session.MaxSpacing}, "differently often": {1, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, save := range []snapshot.Policy[world]{nil, without} {
+			for _, save := range []snapshot.Policy[world]{nil, without, snapshot.CheckedPages[world]} {
 				got := playDuo(t, worldStep, func(c *session.Config[world, input]) {
 					c.Initial, c.Save, c.Spacing = &world{Level: level}, save, spacings[c.Self]
 				})
@@ -296,6 +303,26 @@ func TestEverySavingPolicyGivesTheSameHashes(t *testing.T) {
 		require.Equal(t, want.roots, got.roots)
 		require.Positive(t, got.stats[0].Loop.Approached)
 		require.Less(t, got.stats[0].Spacing, session.DefaultWindow+2, "it has found out what pays")
+	})
+	t.Run("a write that was not announced is noticed", func(t *testing.T) {
+		forgetful := func(w *world, in []input, pass *driftback.Pass) {
+			driftback.Touch(pass, w, &w.Ticks)
+			step((*state)(w), in, pass)
+		}
+		d := newDuo(t, 7, forgetful, func(c *session.Config[world, input]) {
+			c.Initial, c.Save = &world{Level: level}, snapshot.CheckedPages[world]
+		})
+		var err error
+		for range 100 {
+			d.net.Advance(frame)
+			if _, err = d.peer[0].Tick(d.net.Now(), pressed(0, d.peer[0].Stats().Tick)); err != nil {
+				break
+			}
+			_, _ = d.peer[1].Tick(d.net.Now(), pressed(1, d.peer[1].Stats().Tick))
+		}
+		require.ErrorIs(t, err, snapshot.ErrUntouched)
+		require.ErrorContains(t, err, "Digest was 0 and is ")
+		require.ErrorContains(t, err, "the state of tick")
 	})
 	t.Run("a policy that forgets a field is noticed", func(t *testing.T) {
 		forgetful := snapshot.Join(

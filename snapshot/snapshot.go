@@ -3,7 +3,7 @@
 // A [Store] has a fixed number of places, each of which holds one state; a
 // [Policy] makes a Store. The package owns how a state is copied: by plain
 // assignment ([Assign]), by the game's own copying ([Copy]), by its own bytes
-// ([Encode]), or part by part ([Part], [Join]). [For] picks. It refuses to own
+// ([Encode]), part by part ([Part], [Join]), or where it was written to ([Pages]). [For] picks one of the first three. It refuses to own
 // when to save and which tick a place stands for: that is the rewind loop's.
 //
 // Under every policy a state that is loaded has the same canonical bytes as when
@@ -66,14 +66,19 @@ func newHeld(places int) (held, error) {
 	return make(held, places), nil
 }
 
+// newHeldOf is newHeld for a store whose places have the memory of a state each.
+func newHeldOf[S any](places int) (held, error) {
+	if size := reflect.TypeFor[S]().Size(); size > 0 && places > MaxBytes/int(size) {
+		return nil, fmt.Errorf("snapshot: %d places of %d bytes; together they may take %d", places, size, MaxBytes)
+	}
+	return newHeld(places)
+}
+
 // newStates makes the places of a store that holds states as they are.
 func newStates[S any](places int) ([]S, held, error) {
-	h, err := newHeld(places)
+	h, err := newHeldOf[S](places)
 	if err != nil {
 		return nil, nil, err
-	}
-	if size := reflect.TypeFor[S]().Size(); size > 0 && places > MaxBytes/int(size) {
-		return nil, nil, fmt.Errorf("snapshot: %d places of %d bytes; together they may take %d", places, size, MaxBytes)
 	}
 	return make([]S, places), h, nil
 }
